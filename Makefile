@@ -1,0 +1,48 @@
+# Everything happens in .venv, which tools/ensure-venv makes and keeps up to date.
+#   make test PYTHON=python3.12     another Python
+#   make test ARGS='-k gru'         more arguments for the tool that runs
+
+DEMO := output-demo
+ARGS :=
+BIN  := .venv/bin
+
+# The scripts read it; unset, they look for one.
+export PYTHON
+
+# Two targets at once would install into .venv at once.
+.NOTPARALLEL:
+.PHONY: help demo test lint types bench gallery clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+demo: ## derive and prove the linear network for three steps
+	@sh tools/ensure-venv core
+	$(BIN)/symbptt report linear --T 3 -o $(DEMO)
+	@echo
+	@echo "The report lies in $(DEMO)/:"
+	@ls $(DEMO) | sed 's/^/  /'
+
+test: ## run the tests (ARGS="-m 'not slow'" for the quick ones)
+	@sh tools/ensure-venv test
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: ## check the style with ruff
+	@sh tools/ensure-venv dev
+	$(BIN)/python -m ruff check $(ARGS)
+
+types: ## check the types with mypy
+	@sh tools/ensure-venv dev
+	$(BIN)/python -m mypy $(ARGS)
+
+bench: ## run the benchmark
+	@sh tools/ensure-venv test
+	$(BIN)/python benchmarks/derive.py $(ARGS)
+
+gallery: ## write the committed output/ anew
+	@sh tools/ensure-venv test
+	$(BIN)/python -m pytest tests/test_output.py --update-output $(ARGS)
+
+clean: ## remove .venv, the demo and caches
+	rm -rf .venv $(DEMO) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
