@@ -1,0 +1,59 @@
+"""Shapes, and the error that names both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, TypeAlias
+
+from sympy import Expr
+
+Shape: TypeAlias = tuple[Expr, Expr]
+
+
+class Shaped(Protocol):
+    """Anything that has a shape: our nodes and SymPy's matrix symbols."""
+
+    @property
+    def shape(self) -> Shape: ...
+
+
+class ShapeError(TypeError):
+    """Two operands do not fit. The message shows both with their shapes."""
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape as people write it: (h × d)."""
+    return f"({shape[0]} × {shape[1]})"
+
+
+def described(operand: Shaped) -> str:
+    """An operand beside its shape."""
+    return f"{operand} {shape_text(operand.shape)}"
+
+
+def common_shape(verb: str, operands: Iterable[Shaped]) -> Shape:
+    """The shape that all operands share; used by sums."""
+    first, *rest = operands
+    for other in rest:
+        if other.shape != first.shape:
+            raise ShapeError(f"cannot {verb} {described(first)} and {described(other)}: the shapes differ")
+    return first.shape
+
+
+def product_shape(factors: Iterable[Shaped]) -> Shape:
+    """The shape of a matrix product; every pair of neighbours must share its inner size."""
+    first, *rest = factors
+    left: Shaped = first
+    for right in rest:
+        if left.shape[1] != right.shape[0]:
+            raise ShapeError(f"cannot multiply {described(left)} by {described(right)}: "
+                             f"the inner sizes {left.shape[1]} and {right.shape[0]} differ")
+        left = right
+    return first.shape[0], left.shape[1]
+
+
+def square_shape(verb: str, operand: Shaped) -> Shape:
+    """The shape of an operand that must be square."""
+    if operand.shape[0] != operand.shape[1]:
+        raise ShapeError(f"cannot {verb} {described(operand)}: it is not square")
+    return operand.shape

@@ -1,0 +1,105 @@
+"""Visiting, and substitution that never captures a bound index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sympy import MatrixSymbol
+from sympy.core.basic import Basic
+from sympy.matrices.expressions.matexpr import MatrixExpr
+
+from symbptt.expr.index import Index, IndexVar, index
+from symbptt.expr.nodes import NODES, At, Binder, Identity, Matrix, Node, Zero
+
+NONE: frozenset[IndexVar] = frozenset()
+
+
+def children(e: Matrix) -> tuple[Matrix, ...]:
+    """The operands that are matrices, in order; a family member is a leaf."""
+    if isinstance(e, MatrixSymbol | At):
+        return ()
+    return tuple(a for a in e.args if isinstance(a, MatrixExpr))
+
+
+def visit(e: Matrix) -> Iterator[Matrix]:
+    """Every subexpression, the whole first, without recursion."""
+    stack = [e]
+    while stack:
+        here = stack.pop()
+        yield here
+        if not isinstance(here, MatrixSymbol | At):
+            stack.extend([a for a in reversed(here.args) if isinstance(a, MatrixExpr)])
+
+
+def free_indices(e: Basic) -> frozenset[IndexVar]:
+    """The index variables that occur free; remembered on the node. Sizes are no indices, whatever they are called.
+
+    Raises:
+        TypeError: a part of the expression is of no class of the vocabulary.
+    """
+    if isinstance(e, Node):
+        try:
+            return e._free
+        except AttributeError:
+            e._free = _free_in_node(e)
+            return e._free
+    if isinstance(e, Index):
+        return frozenset(v for v, _ in e.terms)
+    if not isinstance(e, MatrixExpr):
+        return frozenset(s for s in e.free_symbols if isinstance(s, IndexVar))
+    if type(e) is not MatrixSymbol:
+        raise TypeError(f"{e} is a {type(e).__name__}, which is not of the vocabulary")
+    return NONE
+
+
+def _free_in_node(e: Node) -> frozenset[IndexVar]:
+    if type(e) not in NODES:
+        raise TypeError(f"{type(e).__name__} is not of the vocabulary")
+    if isinstance(e, Binder):
+        return (free_indices(e.body) - {e.var}) | free_indices(e.lo) | free_indices(e.hi)
+    return NONE if isinstance(e, Zero | Identity) else NONE.union(*map(free_indices, e.args))
+
+
+def fresh(name: str, taken: frozenset[IndexVar]) -> IndexVar:
+    """A variable called `name` or, if that is taken, the name with the fewest primes that is not."""
+    var = IndexVar(name)
+    while var in taken:
+        var = IndexVar(var.name + "'")
+    return var
+
+
+def substitute(e: Matrix, rule: Mapping[IndexVar, Index]) -> Matrix:
+    """Replace free index variables by index forms; bound ones are renamed where a form would be captured."""
+    return _substituted(e, rule) if not free_indices(e).isdisjoint(rule) else e
+
+
+def _substituted(e: Basic, rule: Mapping[IndexVar, Index]) -> Matrix:
+    if type(e) is Index:
+        return e.substitute(rule)
+    if isinstance(e, Node):
+        if free_indices(e).isdisjoint(rule):
+            return e
+        if isinstance(e, Binder):
+            return _under(e, rule)
+        return Basic.__new__(type(e), *[_substituted(a, rule) for a in e._args])
+    if free_indices(e):
+        return e.xreplace({v: form.to_expr() for v, form in rule.items()})
+    return e
+
+
+def _under(e: Binder, rule: Mapping[IndexVar, Index]) -> Binder:
+    body, var, lo, hi = e.body, e.var, e.lo.substitute(rule), e.hi.substitute(rule)
+    inner = {v: form for v, form in rule.items() if v != var and v in free_indices(body)}
+    taken = NONE.union(*map(free_indices, (lo, hi, *inner.values())))
+    if var in taken:
+        var = fresh(var.name, taken | free_indices(body))
+        inner[e.var] = index(var)
+    return type(e)(substitute(body, inner), var, lo, hi)
+
+
+def rebuild(e: Node, operands: tuple[Matrix, ...]) -> Node:
+    """The same node with other matrix operands, in order."""
+    if not operands:
+        return e
+    coming = iter(operands)
+    return Basic.__new__(type(e), *[next(coming) if isinstance(a, MatrixExpr) else a for a in e.args])

@@ -1,0 +1,1 @@
+"""Models: what a person wrote, read from a file or from SymPy expressions, and checked."""

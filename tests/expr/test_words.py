@@ -1,0 +1,1039 @@
+"""The normal form decides: what is equal gets one form, what differs gets another, and what is not known is refused."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from sympy import MatrixSymbol, Rational, S, Symbol
+
+from symbptt.expr import nodes, sums, words
+from symbptt.expr.index import Index, IndexVar, T, index, t
+from symbptt.expr.nodes import (
+    Adjoint,
+    At,
+    Direct,
+    Identity,
+    LossGradient,
+    Multiple,
+    Plus,
+    Product,
+    Scale,
+    Sum,
+    Times,
+    Transpose,
+    Zero,
+    loss,
+)
+from symbptt.expr.sums import SideCondition, equal, normal
+from symbptt.expr.words import (
+    Binding,
+    Compound,
+    Leaf,
+    Polynomial,
+    Power,
+    Run,
+    Running,
+    Term,
+    collected,
+    expression,
+    leaf,
+    polynomial,
+    run,
+    transposed,
+    word_count,
+)
+
+h, q = Symbol("h"), Symbol("q")
+A, B, C = (MatrixSymbol(name, h, h) for name in "ABC")
+Q = MatrixSymbol("Q", h, q)
+e, o, y = (MatrixSymbol(name, q, 1) for name in "eoy")
+g, dh, x = (MatrixSymbol(name, h, 1) for name in ("g", "dh", "x"))
+s, w = MatrixSymbol("s", 1, 1), MatrixSymbol("w", 1, 1)
+d, c = MatrixSymbol("d", h, 1), MatrixSymbol("c", h, 1)
+i, j, k, K = map(IndexVar, "ijkK")
+it, iT, ii, ij, ik, iK = map(index, (t, T, i, j, k, K))
+SIZES = {h: 2, q: 3, S.One: 1}
+
+# Letters, for what has no node -----------------------------------------------------------------------------------------
+
+a_, b_, c_ = leaf(A, transposed=True), leaf(B, transposed=True), leaf(C)
+Q_ = leaf(Q)
+
+
+def diag(family, time):
+    return leaf(At(family, index(time)), diagonal=True)
+
+
+def at(family, time, flip=False):
+    return leaf(At(family, index(time)), transposed=flip)
+
+
+def rows(*word, lo, hi, var=k):
+    return run(word, var, index(lo), index(hi))
+
+
+def terms(*items, shape=(h, 1)):
+    """Σ coefficient × binders × letters from triples."""
+    return collected(shape, ((Term(tuple(Binding(v, index(lo), index(hi)) for v, lo, hi in binders), tuple(word)),
+                              S(coefficient)) for coefficient, binders, word in items))
+
+
+def same(left, right, hypotheses=(), vanishing=None):
+    return not normal(left - right, hypotheses, vanishing)
+
+
+# An evaluator that knows nothing of normal forms ------------------------------------------------------------------------
+
+P = 2**61 - 1
+
+
+def multiply(X, Y):
+    columns = list(zip(*Y, strict=True))
+    return tuple(tuple(sum(map(int.__mul__, row, column)) % P for column in columns) for row in X)
+
+
+def flip(X):
+    return tuple(zip(*X, strict=True))
+
+
+def unit(n):
+    return tuple(tuple(int(a == b) for b in range(n)) for a in range(n))
+
+
+def combine(X, Y, factor=1):
+    return tuple(tuple((a + factor * b) % P for a, b in zip(u, v, strict=True)) for u, v in zip(X, Y, strict=True))
+
+
+def family_name(head):
+    """A name without the time, for a member of a family and the derivatives with respect to one."""
+    if isinstance(head, Adjoint | Direct):
+        return f"{type(head).__name__} {family_name(head.of)}"
+    return str(getattr(head, "family", head))
+
+
+class World:
+    """Random values for every letter; unknown matrices for powers and products of negative length."""
+
+    def __init__(self, seed=1, **zero_beyond):
+        self.random, self.values, self.zero_beyond = random.Random(seed), {}, zero_beyond
+
+    def value(self, key, n, m):
+        if key not in self.values:
+            self.values[key] = tuple(tuple(self.random.randrange(P) for _ in range(m)) for _ in range(n))
+        return self.values[key]
+
+    def number(self, form, env):
+        return form.const + sum(a * env[v] for v, a in form.terms)
+
+    def scalar(self, value, env):
+        if value.free_symbols:
+            value = value.xreplace({v: S(n) for v, n in env.items()})
+        return value.p * pow(value.q, -1, P) % P
+
+    def power(self, base, n):
+        if n < 0:
+            return self.value(("power", base, n), len(base), len(base))
+        total = unit(len(base))
+        for _ in range(n):
+            total = multiply(total, base)
+        return total
+
+    def product(self, body: Callable[[int], Any], lo, hi, n):
+        if hi < lo - 1:
+            return self.value(("product", tuple(map(body, range(-2, 9))), lo, hi), n, n)
+        total = unit(n)
+        for place in range(lo, hi + 1):
+            total = multiply(total, body(place))
+        return total
+
+    def letter(self, letter, env):
+        n, m = (SIZES[size] for size in letter.shape)
+        if isinstance(letter, Leaf):
+            time = None if letter.time is None else self.number(letter.time, env)
+            n, m = (SIZES[size] for size in letter.head.shape)
+            name = family_name(letter.head)
+            value = self.value((name, time), n, m)
+            if time is not None and name in self.zero_beyond and time > env[self.zero_beyond[name]]:
+                value = tuple((0,) * m for _ in range(n))
+            if letter.diagonal:
+                value = tuple(tuple(value[a][0] if a == b else 0 for b in range(n)) for a in range(n))
+        elif isinstance(letter, Power):
+            value = self.power(self.word(letter.body, env, (n, n)), self.number(letter.length, env))
+        elif isinstance(letter, Run):
+            value = self.product(lambda place: self.word(letter.body, {**env, letter.var: place}, (n, n)),
+                                 self.number(letter.lo, env), self.number(letter.hi, env), n)
+        else:
+            return self.terms(dict(letter.items), env, (n, m))
+        return flip(value) if letter.transposed else value
+
+    def running(self, letter, env, shape):
+        end, total = self.number(letter.end, env), tuple((0,) * shape[1] for _ in range(shape[0]))
+        sign, places = (1, range(1, end + 1)) if end >= 0 else (-1, range(end + 1, 1))
+        for place in places:
+            inner = {**env, letter.var: place}
+            total = combine(total, self.word(letter.body, inner, shape), sign * self.scalar(letter.weight, inner))
+        return total
+
+    def word(self, word, env, shape):
+        """A product in which a 1 × 1 stretch may stand anywhere."""
+        if len(word) == 1 and isinstance(word[0], Running):
+            return self.running(word[0], env, shape)
+        values, factor = [self.letter(letter, env) for letter in word], 1
+        while found := self.stretch(values):
+            a, b = found
+            value = values[a]
+            for other in values[a + 1:b]:
+                value = multiply(value, other)
+            factor = factor * value[0][0] % P
+            values[a:b] = []
+        total = unit(shape[0]) if not values else values[0]
+        for other in values[1:]:
+            total = multiply(total, other)
+        if not values and shape == (1, 1):
+            total = ((1,),)
+        return tuple(tuple(factor * a % P for a in row) for row in total)
+
+    @staticmethod
+    def stretch(values):
+        for a, first in enumerate(values):
+            if len(first) == 1:
+                for b in range(a, len(values)):
+                    if b > a and (len(values[b]) == 1 or len(values[b]) != len(values[b - 1][0])):
+                        break
+                    if len(values[b][0]) == 1:
+                        return a, b + 1
+        return None
+
+    def terms(self, items, env, shape):
+        total = tuple((0,) * shape[1] for _ in range(shape[0]))
+
+        def add(binders, word, coefficient, env):
+            nonlocal total
+            if not binders:
+                total = combine(total, self.word(word, env, shape), self.scalar(coefficient, env))
+                return
+            (var, lo, hi), *rest = binders
+            for place in range(self.number(lo, env), self.number(hi, env) + 1):
+                add(rest, word, coefficient, {**env, var: place})
+
+        for (binders, word), coefficient in items.items():
+            add(binders, word, coefficient, env)
+        return total
+
+    def polynomial(self, p, env):
+        return self.terms(p.terms, env, tuple(SIZES[size] for size in p.shape))
+
+    def normal(self, form, shape, env):
+        return self.terms({Term((), word): a for word, a in form.items()}, env, tuple(SIZES[n] for n in shape))
+
+    def node(self, node, env):
+        """The value of an expression, read straight off the nodes."""
+        n, m = (SIZES[size] for size in node.shape)
+        match node:
+            case Plus():
+                total = self.node(node.args[0], env)
+                for a in node.args[1:]:
+                    total = combine(total, self.node(a, env))
+                return total
+            case Times():
+                total = self.node(node.args[0], env)
+                for a in node.args[1:]:
+                    total = multiply(total, self.node(a, env))
+                return total
+            case Scale():
+                zero = tuple((0,) * m for _ in range(n))
+                return combine(zero, self.node(node.args[1], env), self.scalar(node.args[0], env))
+            case Multiple():
+                zero = tuple((0,) * m for _ in range(n))
+                return combine(zero, self.node(node.args[1], env), self.node(node.args[0], env)[0][0])
+            case Transpose():
+                return flip(self.node(node.args[0], env))
+            case Zero():
+                return tuple((0,) * m for _ in range(n))
+            case Identity():
+                return unit(n)
+            case nodes.Power():
+                return self.power(self.node(node.args[0], env), self.number(node.args[1], env))
+            case Product():
+                return self.product(lambda place: self.node(node.body, {**env, node.var: place}),
+                                    self.number(node.lo, env), self.number(node.hi, env), n)
+            case Sum():
+                total = tuple((0,) * m for _ in range(n))
+                for place in range(self.number(node.lo, env), self.number(node.hi, env) + 1):
+                    total = combine(total, self.node(node.body, {**env, node.var: place}))
+                return total
+            case At() | Adjoint(_args=(At(),)) | Direct():
+                time = (node if isinstance(node, At) else node.of).time
+                return self.value((family_name(node), self.number(time, env)), n, m)
+        return self.value((str(node), None), n, m)
+
+
+# The fuzz --------------------------------------------------------------------------------------------------------------
+
+POINTS = ((1, 3), (1, 4), (2, 4), (2, 6), (3, 5))
+USUAL = (it - 1, iT - it - 2)
+
+
+@dataclass
+class Report:
+    checked: int = 0
+    refused: int = 0
+    unsound: list = field(default_factory=list)
+    classes: dict = field(default_factory=dict)
+
+    @property
+    def incomplete(self):
+        return [forms for forms in self.classes.values() if len(forms) > 1]
+
+    def __str__(self):
+        return (f"{self.checked} checked, {self.refused} refused, {len(self.unsound)} unsound, "
+                f"{len(self.classes)} classes, {len(self.incomplete)} incomplete")
+
+
+def fuzz(generate, cases, seed, hypotheses=USUAL, points=POINTS, vanishing=None, **zero_beyond) -> Report:
+    """Normal forms against values mod a prime: equal values must mean equal forms, and forms must keep the value."""
+    rng, world, report = random.Random(seed), World(seed, **zero_beyond), Report()
+    for _ in range(cases):
+        p = generate(rng)
+        try:
+            form = normal(p, hypotheses, vanishing)
+        except SideCondition:
+            report.refused += 1
+            continue
+        values = []
+        for point in points:
+            env = dict(zip((t, T), point, strict=True))
+            values.append(world.polynomial(p, env))
+            if values[-1] != world.normal(form, p.shape, env):
+                report.unsound.append((p, form, point))
+                break
+        report.checked += 1
+        report.classes.setdefault((p.shape, tuple(values)), {})[frozenset(form.items())] = p
+    return report
+
+
+def random_word(rng):
+    """Words over few letters, so that many are equal."""
+    n = iT - it
+    pool = [a_, a_, b_, diag(d, it), diag(d, it + 1), diag(d, iT), diag(d, iT + 1), diag(c, it), diag(c, iT),
+            Power((a_,), n), Power((a_,), n - 1), Power((a_, b_), n), Power((b_, a_), n), Power((a_, b_), n + 1),
+            Power((a_, a_), n), Power((a_, b_), index(2)), Power((diag(d, it), diag(c, it)), n),
+            rows(a_, diag(d, ik), lo=it + 1, hi=iT), rows(diag(d, ik), a_, lo=it + 1, hi=iT),
+            rows(diag(d, ik - 1), a_, lo=it + 1, hi=iT + 1), rows(a_, diag(d, ik), lo=it, hi=iT - 1),
+            rows(diag(d, ik), a_, lo=it + 1, hi=it + 2), rows(a_, diag(d, ik), lo=iT + 1, hi=iT + 1),
+            rows(diag(d, ik), lo=it, hi=iT), rows(a_, b_, lo=it + 1, hi=iT),
+            rows(a_, diag(d, ik), diag(c, ik), lo=it + 1, hi=iT),
+            rows(a_, diag(d, iT + it - ik), lo=it, hi=iT), rows(diag(d, ik), a_.transpose(), lo=it + 1, hi=iT)]
+    word = tuple(rng.choice(pool) for _ in range(rng.randrange(1, 5)))
+    if rng.random() < 0.3:
+        word = transposed(word)
+    return terms((1, [], word), shape=(h, h))
+
+
+def random_scalar(rng):
+    """Scalar words, columns and outer products, with 1 × 1 factors anywhere."""
+    pool = [(at(g, it, True), at(dh, it)), (at(dh, it, True), at(g, it)), (at(g, it, True), a_, at(dh, it)),
+            (at(dh, it, True), a_.transpose(), at(g, it)), (leaf(s),), (leaf(w),), (Power((leaf(s),), iT - it),),
+            (at(g, it, True), diag(d, it), diag(c, it), at(dh, it)), (Power((leaf(s), leaf(w)), iT - it),),
+            (at(dh, it, True), diag(c, it), diag(d, it), at(g, it))]
+    scalars = [rng.choice(pool) for _ in range(rng.randrange(1, 4))]
+    core, shape = rng.choice([((leaf(x),), (h, 1)), ((leaf(x), leaf(x, transposed=True)), (h, h)), ((), (1, 1)),
+                              ((a_,), (h, h)), ((leaf(x, transposed=True),), (1, h))])
+    pieces = [*scalars, core]
+    if len(core) == 1:
+        rng.shuffle(pieces)
+    return terms((1, [], tuple(letter for piece in pieces for letter in piece)), shape=shape)
+
+
+def moved(rng, var, lo, hi, word):
+    """The same sum with its index shifted or turned round."""
+    lo, hi = index(lo), index(hi)
+    shift = rng.randrange(-2, 3)
+    if rng.random() < 0.6:
+        return (var, lo - shift, hi - shift), words.substitute_word(word, {var: index(var) + shift})
+    return (var, lo, hi), words.substitute_word(word, {var: lo + hi - var})
+
+
+def random_sum(rng):
+    """Single sums as they occur in gradients, shifted, turned round and with neighbours outside."""
+    def one():
+        shift = rng.randrange(-2, 3)
+        lo = rng.choice([it, it + 1, it + 2, index(1), index(2)])
+        hi = rng.choice([iT, iT - 1, iT + 1, it + 2]) if rng.random() < 0.8 else rng.choice([it + 1, iT])
+        before = rng.choice([(), (a_,), (b_,), (a_, a_), (diag(d, it),), (diag(d, it + 1),)])
+        word = rng.choice([
+            (Power((a_,), ii - lo), Q_, at(e, ii)),
+            (Power((a_,), hi - i), Q_, at(e, hi + lo - i)),
+            (rows(a_, diag(d, ik), lo=lo, hi=ii), Q_, at(e, ii)),
+            (rows(diag(d, ik), a_, lo=lo, hi=ii - 1), diag(d, ii), Q_, at(e, ii + shift)),
+            (rows(diag(d, ik), a_, lo=lo + 1, hi=ii), Q_, at(e, ii)),
+            (Q_, at(e, ii + 1), at(o, ii + shift, True), at(e, it)),
+            (*rng.sample([diag(d, ii), diag(c, ii + shift)], 2), at(g, ii + 1)),
+            (Power((a_,), ii - lo), b_, Power((a_,), hi - i), at(x, it)),
+            (a_, Power((a_,), ii - lo), at(dh, it))])
+        bound, word = moved(rng, i, lo, hi, word)
+        return rng.choice([1, -1, 2]), [bound], before + word
+    return terms(*[one() for _ in range(rng.choice([1, 1, 2]))])
+
+
+def random_double(rng):
+    """Triangles and rectangles as they occur in gradients of weights, in either order."""
+    def one():
+        shift = rng.randrange(-1, 2)
+        word = rng.choice([
+            (diag(d, ij), rows(a_, diag(d, ik), lo=ij + 1, hi=ii), Q_, at(e, ii), at(g, ij - 1, True)),
+            (Power((a_,), ii - j), Q_, at(e, ii), at(g, ij + shift, True)),
+            (Power((a_,), ii - j), Q_, at(e, ii), leaf(x, transposed=True)),
+            (Q_, at(e, ii), at(e, ij + shift, True), Q_.transpose()),
+            (at(g, ii), at(e, ij, True), Q_.transpose()),
+            (at(dh, ij, True), diag(d, ii), at(g, ij), a_)])
+        lo, hi = rng.choice([index(1), it]), rng.choice([iT, iT - 1])
+        if rng.random() < 0.5:
+            outer, inner = (j, lo, hi), (i, ij, hi)
+        else:
+            outer, inner = (i, lo, hi), (j, lo, ii)
+        if rng.random() < 0.2:
+            outer, inner = (j, lo, hi), (i, it, iT + 1)
+            word = (at(g, ii), at(dh, ij + shift, True))
+        inner, word = moved(rng, *inner, word)
+        change = rng.randrange(-1, 2)
+        turned = rng.random() < 0.4
+        var, low, high = outer
+        new = index(low) + high - var if turned else index(var) + change
+        rule = {var: new}
+        outer = outer if turned else (var, index(low) - change, index(high) - change)
+        inner = (inner[0], *(index(bound).substitute(rule) for bound in inner[1:]))
+        return rng.choice([1, -1]), [outer, inner], words.substitute_word(word, rule)
+    return terms(*[one() for _ in range(rng.choice([1, 1, 2]))], shape=(h, h))
+
+
+def random_triple(rng):
+    """Three nested binders in simple chains."""
+    word = (at(g, ii), at(dh, ij, True), Power((a_,), IndexVar("l") - ij), diag(d, IndexVar("l")))
+    l = IndexVar("l")
+    bounds = rng.choice([[(i, 1, T), (j, i, T), (l, j, T)], [(l, 1, T), (j, 1, l), (i, 1, j)],
+                         [(j, 1, T), (i, 1, j), (l, j, T)], [(j, 1, T), (l, j, T), (i, 1, j)]])
+    change = rng.randrange(-1, 2)
+    (var, lo, hi), *rest = bounds
+    rule = {var: index(var) + change}
+    inner = [(v, index(a).substitute(rule), index(b).substitute(rule)) for v, a, b in rest]
+    return terms((1, [(var, index(lo) - change, index(hi) - change), *inner], words.substitute_word(word, rule)),
+                 shape=(h, h))
+
+
+GENERATORS = {"words": (random_word, 1200), "scalars": (random_scalar, 500), "sums": (random_sum, 500),
+              "double sums": (random_double, 150), "triple sums": (random_triple, 12)}
+
+
+def random_node(rng, depth=3):
+    """Square expressions of every class of node; hypotheses as in `USUAL`."""
+    if depth == 0:
+        return rng.choice([A, B, Transpose(A), Identity(h), Times(At(g, t), Transpose(At(dh, T))), Zero(h, h),
+                           Times(Adjoint(At(g, t)), Transpose(At(dh, t))), Times(x, Transpose(Direct(At(g, it + 1))))])
+    one, two = random_node(rng, depth - 1), random_node(rng, rng.randrange(depth))
+    number = Times(Transpose(At(g, ii)), one, At(dh, ii - 1))
+    return rng.choice([
+        Plus(one, two), Times(one, two), Scale(rng.choice([S(2), Rational(-1, 3), 1 / T]), one), Transpose(one),
+        Times(one, Q, At(e, it), Transpose(At(e, T)), Transpose(Q)), nodes.Power(one, rng.choice([2, iT - it])),
+        Sum(Times(one, At(g, ii), Transpose(At(dh, ii + 1))), i, it, T), Multiple(s, one),
+        Sum(Times(nodes.Power(A, ii - t), two, At(g, ii), Transpose(x)), i, it, T),
+        Sum(Multiple(number, two), i, 1, T), Product(Plus(one, Times(At(g, ik), Transpose(x))), k, it, it + 1),
+        Product(Times(A, At(g, ik), Transpose(x), two), k, it + 1, T), Sum(one, i, it, T)])
+
+
+def assert_decided(report):
+    assert not report.unsound, report.unsound[0]
+    assert not report.incomplete, report.incomplete[0]
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_fuzz_is_sound_and_complete(kind):
+    generate, cases = GENERATORS[kind]
+    report = fuzz(generate, cases, seed=5)
+    print(kind, report)
+    assert_decided(report)
+    assert report.checked > cases // 3
+    assert len(report.classes) < report.checked
+
+
+
+def test_fuzz_vanishing_beyond_the_last_step():
+    report = fuzz(random_sum, 150, seed=3, vanishing={e: T}, e=T)
+    assert_decided(report)
+    assert any(Running in map(type, word) for forms in report.classes.values() for form in forms for word, _ in form)
+
+
+def test_fuzz_under_weak_hypotheses():
+    report = fuzz(random_word, 300, seed=7, hypotheses=(it - 1,), points=WEAK)
+    assert not report.unsound, report.unsound[0]
+
+
+WEAK = ((1, 3), (2, 4), (3, 1), (4, 2), (3, 3))
+
+
+def test_fuzz_reading_and_writing_expressions():
+    rng, world, wide = random.Random(2), World(2), 0
+    for _ in range(150):
+        node = random_node(rng)
+        p = polynomial(node)
+        if word_count(p) > 40:
+            wide += 1
+            continue
+        form, back = normal(p, USUAL), expression(p)
+        for point in ((1, 3), (2, 4)):
+            env = dict(zip((t, T), point, strict=True))
+            value = world.node(node, env)
+            assert value == world.polynomial(p, env), node
+            assert value == world.normal(form, p.shape, env), node
+            assert value == world.node(back, env), node
+        assert normal(polynomial(back), USUAL) == form
+    assert wide < 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_fuzz_at_length(kind):
+    generate, cases = GENERATORS[kind]
+    for seed in (11, 12):
+        assert_decided(fuzz(generate, 6 * cases, seed))
+
+
+# Lies: an unsound or position-bound rule must show up in the fuzz -------------------------------------------------------
+
+def test_lie_lengths_need_no_proof(monkeypatch):
+    monkeypatch.setattr(sums.Facts, "prove", lambda self, form: True if form.terms else form.const >= 0)
+    assert fuzz(random_word, 100, seed=7, hypotheses=(it - 1,), points=WEAK).unsound
+
+
+def test_lie_rotation_without_shift(monkeypatch):
+    monkeypatch.setattr(Run, "rotated", lambda self, at: Run(
+        (self.body[at], *self.body[:at], *self.body[at + 1:]), self.lo, self.hi))
+    assert fuzz(random_word, 300, seed=5).unsound
+
+
+def test_lie_rotation_of_a_letter_that_is_not_last(monkeypatch):
+    monkeypatch.setattr(sums, "_movable", lambda body, facts: range(len(body) if len(body) > 1 else 0))
+    assert fuzz(random_word, 600, seed=5).unsound
+
+
+def test_lie_anchoring_by_position(monkeypatch):
+    honest = sums._shifts
+
+    def by_position(word, var, inner=frozenset()):
+        return next((honest((x,), var, inner) for x in word
+                     if any(abs(f.coefficient(var)) == 1 for _, f, _ in x.anchors(frozenset()))), [sums.STAY])
+
+    monkeypatch.setattr(sums, "_shifts", by_position)
+    before = terms((1, [(i, t, T)], [diag(d, ii), diag(c, ii - 1), at(g, it)]))
+    after = terms((1, [(i, it - 3, iT - 3)], [diag(c, ii + 2), diag(d, ii + 3), at(g, it)]))
+    assert same(before, after, [iT - it])
+    monkeypatch.setattr(sums, "_sorted", lambda word, facts: word)
+    assert fuzz(random_sum, 300, seed=5).incomplete
+
+
+def test_lie_sums_are_not_anchored(monkeypatch):
+    monkeypatch.setattr(sums, "_shifts", lambda word, var, inner=frozenset(): [sums.STAY])
+    assert fuzz(random_sum, 300, seed=5).incomplete
+
+
+def test_lie_one_order_of_binders_will_do(monkeypatch):
+    monkeypatch.setattr(sums, "_orders", lambda keys: [tuple(range(len(keys)))])
+    assert fuzz(random_double, 100, seed=5).incomplete
+
+
+def test_lie_diagonals_are_not_sorted(monkeypatch):
+    monkeypatch.setattr(sums, "_sorted", lambda word, facts: word)
+    assert fuzz(random_word, 600, seed=5).incomplete
+
+
+def test_lie_exchange_off_by_one(monkeypatch):
+    honest = sums._exchanged
+
+    def wrong(outer, inner, facts):
+        first, second = honest(outer, inner, facts)
+        return first, second._replace(hi=second.hi + 1)
+
+    monkeypatch.setattr(sums, "_exchanged", wrong)
+    assert fuzz(random_double, 60, seed=5).unsound
+
+
+def test_lie_sums_may_run_downwards(monkeypatch):
+    honest = sums._sum
+
+    def careless(binders, word, coefficient, facts):
+        facts = facts if not binders else facts.within(binders[0].var, binders[0].lo - 9, binders[0].hi + 9)
+        own = binders[0] if binders else None
+        facts = facts if own is None else sums.Facts((*facts.hypotheses, own.hi - own.lo + 1), facts.last)
+        return honest(binders, word, coefficient, facts)
+
+    monkeypatch.setattr(sums, "_sum", careless)
+    assert fuzz(random_sum, 100, seed=5, hypotheses=(it - 1,), points=((1, 3), (4, 1), (5, 2))).unsound
+
+
+def test_lie_running_sums_end_without_proof(monkeypatch):
+    def clamped(self, body, var, end):
+        return index(T) if any(isinstance(x, Leaf) and self.last(x) is not None for x in body) else end
+
+    monkeypatch.setattr(sums.Facts, "clamped", clamped)
+    assert fuzz(random_sum, 150, seed=3, vanishing={e: T}, e=T).unsound
+
+
+# The traps, one by one -------------------------------------------------------------------------------------------------
+
+H = (it - 1, iT - it)
+At_, Bt_ = Transpose(A), Transpose(B)
+
+
+def test_commuting_diagonals_are_anchored_by_name():
+    one = terms((1, [(i, t, T)], [diag(d, ii), diag(c, ii - 1)]), shape=(h, h))
+    two = terms((1, [(i, t, T)], [diag(c, ii - 1), diag(d, ii)]), shape=(h, h))
+    assert same(one, two, H)
+    assert not same(one, terms((1, [(i, t, T)], [diag(c, ii), diag(d, ii)]), shape=(h, h)), H)
+
+
+def test_no_letter_outside_the_run():
+    one = Sum(Product(Times(A, At(g, ik), Transpose(x)), k, it + 1, i), i, t, T)
+    two = Sum(Product(Times(A, At(g, ik), Transpose(x)), k, it + 1, ii - 1), i, it + 1, iT + 1)
+    assert equal(one, two, H)
+
+
+def test_geometric_sum_turned_round():
+    assert equal(Sum(nodes.Power(A, ii - t), i, t, T), Sum(nodes.Power(A, iT - ii), i, t, T), H)
+    two_powers = Sum(Times(nodes.Power(A, ii - t), B, nodes.Power(C, iT - ii)), i, t, T)
+    assert equal(two_powers, Sum(Times(nodes.Power(A, iT - ii), B, nodes.Power(C, ii - t)), i, t, T), H)
+    assert not equal(two_powers, Sum(Times(nodes.Power(A, iT - ii), B, nodes.Power(A, ii - t)), i, t, T), H)
+
+
+def product_of_steps(lo, hi):
+    return Product(Times(A, B, At(g, ik), Transpose(x)), k, lo, hi)
+
+
+def closed_form(time, last=iT):
+    steps = Product(Times(A, B, At(g, ik), Transpose(x)), k, time + 1, i)
+    return Sum(Times(steps, Q, At(e, i)), i, time, last)
+
+
+def test_closed_form_solves_its_recursion():
+    step = Times(A, B, At(g, it + 1), Transpose(x))
+    assert equal(closed_form(it), Plus(Times(Q, At(e, t)), Times(step, closed_form(it + 1))), H)
+    assert not equal(closed_form(it), Plus(Times(Q, At(e, it + 1)), Times(step, closed_form(it + 1))), H)
+    assert not equal(closed_form(it), Times(step, closed_form(it + 1)), H)
+    swapped = Times(B, A, At(g, it + 1), Transpose(x))
+    assert not equal(closed_form(it), Plus(Times(Q, At(e, t)), Times(swapped, closed_form(it + 1))), H)
+
+
+def test_index_running_from_the_end():
+    backward = Sum(Times(nodes.Power(A, iT - ii), Q, At(e, iT + it - ii)), i, t, T)
+    forward = Sum(Times(nodes.Power(A, ii - t), Q, At(e, i)), i, t, T)
+    assert equal(backward, forward, H)
+    assert not equal(backward, Sum(Times(nodes.Power(A, ii - t), Q, At(e, iT + it - ii)), i, t, T), H)
+
+
+def test_both_sides_are_empty_beyond_the_last_step():
+    assert normal(polynomial(closed_form(it)), [it - iT - 1]) == {}
+    assert equal(closed_form(iT + 1), Zero(h, 1), [iT - 1])
+
+
+def test_pairing_telescopes():
+    """With b_t = g_t - J g_{t+1} and u_t = dh_t - Jᵀ dh_{t-1} only the term in g_{T+1} is left over."""
+    def jacobian(time):
+        return (a_, diag(d, time))
+
+    left = terms((1, [(t, 1, T)], [at(g, it, True), at(dh, it)]),
+                 (-1, [(t, 1, T)], [*transposed((*jacobian(it + 1), at(g, it + 1))), at(dh, it)]), shape=(1, 1))
+    right = terms((1, [(t, 1, T)], [at(g, it, True), at(dh, it)]),
+                  (-1, [(t, 1, T)], [at(g, it, True), *jacobian(it)[::-1], at(dh, it - 1)]), shape=(1, 1))
+    assert not same(left, right, [iT - 1])
+    flow = terms((-1, [(t, 1, T)], [*transposed((*jacobian(it), at(g, it))), at(dh, it - 1)]), shape=(1, 1))
+    kept = terms((1, [(t, 1, T)], [at(g, it, True), at(dh, it)]), shape=(1, 1)) + flow
+    start = terms((1, [], [*transposed((*jacobian(index(1)), at(g, 1))), at(dh, 0)]), shape=(1, 1))
+    end = terms((-1, [], [*transposed((*jacobian(iT + 1), at(g, iT + 1))), at(dh, T)]), shape=(1, 1))
+    assert same(left, kept + start + end, [iT - 1])
+    assert not same(left, kept + start, [iT - 1])
+    assert same(left, kept + start, [iT - 1], {g: T})
+    assert not same(left, kept + end, [iT - 1], {g: T})
+
+
+def scalar(transposed_factors, *rest):
+    return [*transposed(transposed_factors), *rest]
+
+
+def test_pairing_with_a_lag_of_two():
+    def p(*items):
+        return terms(*((coefficient, bound, scalar(one, two)) for coefficient, bound, one, two in items), shape=(1, 1))
+
+    each = [(t, 1, T)]
+    left = p((1, each, (at(g, t),), at(dh, t)), (-1, each, (a_, at(g, it + 1)), at(dh, t)),
+             (-1, each, (c_, at(g, it + 2)), at(dh, t)))
+    right = p((1, each, (at(g, t),), at(dh, t)), (-1, each, (a_, at(g, t)), at(dh, it - 1)),
+              (-1, each, (c_, at(g, t)), at(dh, it - 2)), (1, [], (a_, at(g, 1)), at(dh, 0)),
+              (1, [], (c_, at(g, 2)), at(dh, 0)), (1, [], (c_, at(g, 1)), at(dh, -1)))
+    rest = normal(left - right, [iT - 1])
+    assert len(rest) == 3
+    assert normal(left - right, [iT - 1], {g: T}) == {}
+    forgotten = p((1, [], (c_, at(g, 2)), at(dh, 0)))
+    left_over = normal(left - right + forgotten, [iT - 1], {g: T})
+    assert left_over == normal(forgotten, [iT - 1])
+
+
+def truncated(lo, hi):
+    return Sum(Times(nodes.Power(A, ii - t), Q, At(e, i)), i, lo, hi)
+
+
+def test_truncation_needs_room():
+    parts = Plus(truncated(it, it + K - 1), truncated(it + K, iT))
+    with pytest.raises(SideCondition, match=r"cannot prove K \+ t <= T \+ 1"):
+        equal(truncated(it, iT), parts, [it - 1, iT - t, iK - 1])
+    assert equal(truncated(it, iT), parts, [it - 1, iT - t, iK - 1, iT - it - K])
+
+
+def test_full_is_truncated_and_remainder_without_a_case_split():
+    parts = Plus(truncated(it, it + K - 1), truncated(it + K, iT + K))
+    hypotheses = [it - 1, iT - t, iK - 1]
+    assert equal(truncated(it, iT), parts, hypotheses, {e: T})
+    assert equal(truncated(it, iT), parts, hypotheses, lambda x: iT if x.head == At(e, words.TIME) else None)
+    assert not equal(truncated(it, iT), parts, hypotheses)
+    assert not equal(truncated(it, iT), parts, hypotheses, {o: T})
+    assert not equal(truncated(it, iT), parts, hypotheses, {e: iT + 1})
+
+
+def test_vanishing_families_can_be_adjoints():
+    def flow(hi):
+        return Sum(Times(nodes.Power(A, ii - t), Adjoint(At(g, i))), i, t, hi)
+
+    assert equal(flow(iT), flow(iT + 3), H, {Adjoint(At(g, t)): T})
+    assert not equal(flow(iT), flow(iT + 3), H, {g: T})
+    assert equal(Times(A, Direct(At(g, iT + 1))), Zero(h, 1), H, {Direct(At(g, t)): T})
+
+
+def test_equality_given_by_inequalities():
+    last_step = Times(Q, At(e, t))
+    assert equal(truncated(it, iT), last_step, [iT - t, it - iT])
+    assert equal(truncated(it, iT), Times(Q, At(e, T)), [iT - t, it - iT])
+    assert not equal(truncated(it, iT), last_step, [iT - t])
+    assert equal(truncated(it, iT), last_step, [iT - ij, ij - ik, ik - t, it - iT])
+    assert equal(truncated(it, iT), Plus(last_step, Times(A, Q, At(e, T))), [iT - t - 1, it - iT + 1])
+
+
+def test_contradicting_equality_is_not_used_on_a_bound_index():
+    """A hypothesis about an index called i says nothing about a bound i."""
+    assert not equal(truncated(it, iT), Zero(h, 1), [iT - t, ii - T - 5])
+    assert not equal(truncated(it, iT), Times(Q, At(e, t)), [iT - t, ii - t, it - i])
+
+
+def test_products_and_powers_written_out():
+    steps = Product(Times(A, At(g, ik), Transpose(x)), k, 2, 3)
+    one, two = (Times(A, At(g, place), Transpose(x)) for place in (2, 3))
+    assert equal(steps, Times(one, two))
+    assert not equal(steps, Times(two, one))
+    assert equal(nodes.Power(A, 2), Times(A, A))
+    assert equal(nodes.Power(Times(A, B), 2), Times(A, B, A, B))
+    assert equal(nodes.Power(A, 0), Identity(h))
+    assert equal(Product(A, k, t, it - 1), Identity(h))
+    assert equal(Product(A, k, it + 1, T), nodes.Power(A, iT - it), H)
+    assert equal(nodes.Power(Plus(A, B), 2), Plus(*(Times(u, v) for u in (A, B) for v in (A, B))))
+
+
+def test_collapsing_repeats_does_not_split_classes():
+    n = iT - it
+    assert equal(Times(A, A, nodes.Power(A, n)), nodes.Power(A, n + 2), H)
+    assert equal(Times(nodes.Power(A, 2), nodes.Power(A, n), A), Times(A, nodes.Power(A, n), nodes.Power(A, 2)), H)
+    assert equal(nodes.Power(Times(A, A), n), Times(nodes.Power(A, n), nodes.Power(A, n)), H)
+    assert equal(Times(A, A, B, nodes.Power(Times(A, B), n)), Times(A, nodes.Power(Times(A, B), n), A, B), H)
+
+
+def test_rotation_and_absorption_need_their_length():
+    n = iT - it
+    rotation = Times(B, nodes.Power(Times(A, B), n)), Times(nodes.Power(Times(B, A), n), B)
+    absorption = Times(A, nodes.Power(A, n)), nodes.Power(A, n + 1)
+    junction = Times(nodes.Power(A, n), nodes.Power(A, n)), nodes.Power(A, index(2 * T - 2 * t))
+    steps = Times(A, At(g, ik), Transpose(x))
+    product = Times(steps.args[0], At(g, t), Transpose(x), Product(steps, k, it + 1, T)), Product(steps, k, t, T)
+    for left, right in (rotation, absorption, junction, product):
+        assert equal(left, right, [n])
+        assert not equal(left, right)
+        assert not equal(left, right, [n + 1])
+
+
+def test_lengths_below_zero_are_opaque():
+    assert not equal(nodes.Power(A, -1), Identity(h))
+    assert not equal(Times(A, nodes.Power(A, -1)), Identity(h))
+    assert equal(Plus(nodes.Power(A, -1), A), Plus(A, nodes.Power(A, -1)))
+    below = Product(At(MatrixSymbol("J", h, h), k), k, 3, 1)
+    assert not equal(below, Identity(h))
+    assert equal(below, below)
+    assert not equal(Transpose(nodes.Power(A, iT - it)), nodes.Power(Transpose(A), iT - it))
+    assert equal(Transpose(nodes.Power(A, iT - it)), nodes.Power(Transpose(A), iT - it), H)
+    assert not same(terms((1, [], [diag(d, t), rows(diag(d, ik), lo=t, hi=T)]), shape=(h, h)),
+                    terms((1, [], [rows(diag(d, ik), lo=t, hi=T), diag(d, t)]), shape=(h, h)))
+
+
+def test_descending_products():
+    J = MatrixSymbol("J", h, h)
+    down = Product(At(J, iT + it - ik), k, t, T)
+    assert equal(down, Transpose(Product(Transpose(At(J, k)), k, t, T)), H)
+    assert equal(down, Times(At(J, T), Product(At(J, iT + it - ik), k, it + 1, T)), H)
+    assert equal(down, Times(Product(At(J, iT + it - ik), k, t, iT - 1), At(J, t)), H)
+    assert not equal(down, Product(At(J, k), k, t, T), H)
+
+
+def test_scalars_commute_and_turn():
+    inner, turned = Times(Transpose(At(g, t)), At(dh, t)), Times(Transpose(At(dh, t)), At(g, t))
+    assert equal(inner, turned)
+    assert equal(Times(x, inner), Times(x, turned))
+    assert equal(Times(x, inner), Multiple(turned, x))
+    assert equal(Times(x, inner, Transpose(x)), Multiple(turned, Times(x, Transpose(x))))
+    assert equal(Multiple(inner, A), Times(A, Multiple(turned, Identity(h))))
+    assert equal(Multiple(s, Multiple(w, A)), Multiple(Times(w, s), A))
+    assert equal(Times(Transpose(x), A, At(g, t)), Times(Transpose(At(g, t)), Transpose(A), x))
+    assert not equal(Times(Transpose(x), A, At(g, t)), Times(Transpose(At(g, t)), A, x))
+    assert not equal(Times(x, Transpose(At(g, t))), Times(At(g, t), Transpose(x)))
+    assert equal(nodes.Power(Multiple(s, A), iT - it),
+                 Multiple(nodes.Power(s, iT - it), nodes.Power(A, iT - it)), H)
+
+
+def test_scalars_under_a_sum():
+    one = Sum(Times(x, Transpose(At(g, i)), At(dh, ii - 1)), i, 1, T)
+    two = Sum(Multiple(Times(Transpose(At(dh, i)), At(g, ii + 1)), x), i, 0, iT - 1)
+    assert equal(one, two, [iT])
+    assert not equal(one, Sum(Multiple(Times(Transpose(At(dh, i)), At(g, ii + 1)), x), i, 1, T), [iT])
+
+
+def test_a_size_and_an_index_of_one_name():
+    size = Symbol("i")
+    M, v = MatrixSymbol("M", size, size), MatrixSymbol("v", size, 1)
+    summed = Sum(Times(nodes.Power(M, ii - t), At(v, i)), i, t, T)
+    assert equal(summed, Plus(At(v, t), Times(M, Sum(Times(nodes.Power(M, ii - it - 1), At(v, i)), i, it + 1, T))), H)
+    assert not equal(summed, Scale(size, summed), H)
+    assert equal(Scale(size, Sum(M, i, t, T)), Scale(size * (T - t + 1), M), H)
+    assert not equal(Scale(i, M), Scale(size, M))
+
+
+def test_bounds_that_mention_their_own_index():
+    """In Σ_{i=i}^{T} the bound of the range is the free i."""
+    from_i = Sum(At(x, i), i, i, T)
+    assert equal(from_i, Plus(At(x, ii), Sum(At(x, j), j, ii + 1, T)), [iT - i])
+    assert equal(from_i, Sum(At(x, ii + ij), i, ii - j, iT - j), [iT - i])
+    shifted = polynomial(Sum(Times(A, At(x, ii + ij)), i, t, T)).substitute({j: ii})
+    assert normal(shifted, H) == normal(polynomial(Sum(Times(A, At(x, ij + ii)), j, t, T)), H)
+
+
+def test_equal_names_of_bound_indices():
+    total = Sum(At(g, i), i, 1, T)
+    product = Times(total, Transpose(total))
+    assert equal(product, Sum(Sum(Times(At(g, i), Transpose(At(g, j))), i, 1, T), j, 1, T), [iT])
+    assert not equal(product, Sum(Times(At(g, i), Transpose(At(g, i))), i, 1, T), [iT])
+    assert equal(Times(Sum(Times(At(g, i), Transpose(At(g, j))), i, 1, T), At(x, i)),
+                 Sum(Times(At(g, k), Transpose(At(g, j)), At(x, i)), k, 1, T), [iT])
+
+
+def test_bound_letters_inside_a_product_do_not_capture():
+    """The base of a product holds a sum whose index must stay apart from the product's."""
+    body = Times(At(g, k), Transpose(x), Sum(Times(At(dh, i), Transpose(At(g, i))), i, 1, T))
+    other = Times(At(g, i), Transpose(x), Sum(Times(At(dh, k), Transpose(At(g, k))), k, 1, T))
+    assert equal(Product(body, k, t, T), Product(other, i, t, T), H)
+    wrong = Times(At(g, k), Transpose(x), Sum(Times(At(dh, i), Transpose(At(g, k))), i, 1, T))
+    assert not equal(Product(body, k, t, T), Product(wrong, k, t, T), H)
+
+
+def test_bodies_without_the_index():
+    assert equal(Sum(A, i, t, T), Scale(T - t + 1, A), H)
+    assert equal(Scale(1 / T, Sum(A, i, 1, T)), A, [iT - 1])
+    assert equal(Sum(Sum(A, i, t, T), t, 1, T), Scale(T * (T + 1) / 2, A), [iT - 1])
+    assert equal(Sum(Scale(i**2, A), i, 1, T), Scale(T * (T + 1) * (2 * T + 1) / 6, A), [iT - 1])
+    assert not equal(Sum(A, i, t, T), Scale(T - t, A), H)
+    with pytest.raises(SideCondition):
+        equal(Sum(A, i, t, T), Scale(T - t + 1, A), [])
+
+
+def test_weighted_sums():
+    weighted = Sum(Scale(i, At(g, i)), i, 1, T)
+    assert equal(weighted, Sum(Scale(i + 1, At(g, ii + 1)), i, 0, iT - 1), [iT])
+    assert equal(weighted, Sum(Sum(At(g, i), i, t, T), t, 1, T), [iT])
+    assert not equal(weighted, Sum(Scale(i, At(g, ii + 1)), i, 0, iT - 1), [iT])
+    assert equal(Scale(1 / T, weighted), Sum(Scale(i / T, At(g, i)), i, 1, T), [iT])
+
+
+def test_coefficients():
+    a = Symbol("alpha")
+    assert equal(Scale((a + 1)**2, A), Plus(Scale(a**2, A), Scale(2 * a, A), A))
+    assert equal(Scale(1 / (T + 1), Plus(Scale(T, A), A)), A)
+    assert not equal(Scale(a, A), A)
+    assert normal(polynomial(Plus(Scale(Rational(1, 3), A), Scale(Rational(-1, 3), A)))) == {}
+
+
+def test_sides_of_a_sum_that_cannot_be_proved():
+    with pytest.raises(SideCondition, match=r"cannot prove t \+ 2 <= T \+ 1 from t - 1 >= 0, T - t >= 0"):
+        equal(truncated(it, iT), truncated(it + 2, iT), H)
+    nested = Sum(Sum(Times(At(g, i), Transpose(At(dh, j))), j, ii + 1, it), i, t, T)
+    with pytest.raises(SideCondition, match=r"i"):
+        equal(nested, nested.body if False else Sum(Times(At(g, t), Transpose(At(dh, i))), i, t, T), H)
+
+
+# Gradients: closed tangents, forward against reverse accumulation -------------------------------------------------------
+
+dW = MatrixSymbol("dW", h, h)
+V = MatrixSymbol("V", h, q)
+dW_ = leaf(dW)
+
+
+def closed_tangent(time):
+    """Σ_j [Π_{k=time}^{j+1} D_k A] D_j dW x_{j-1}, the product descending."""
+    steps = rows(*transposed((diag(d, ik), c_)), lo=ij + 1, hi=time).transpose()
+    return terms((1, [(j, 1, time)], [steps, diag(d, ij), dW_, at(x, ij - 1)]))
+
+
+def test_closed_tangent_solves_its_recursion():
+    def step(tangent):
+        return terms((1, [], [diag(d, it), dW_, at(x, it - 1)])) + terms((1, [], [diag(d, it), c_]), shape=(h, h)).times(tangent)
+
+    assert same(closed_tangent(it), step(closed_tangent(it - 1)), [it - 1])
+    assert not same(closed_tangent(it), step(closed_tangent(it)), [it - 1])
+    assert same(closed_tangent(it).transposed(), step(closed_tangent(it - 1)).transposed(), [it - 1])
+
+
+def gradient(p):
+    """A scalar linear in dW as a gradient: rotate until dW stands last, transpose."""
+    items = []
+    for (binders, word), coefficient in p.terms.items():
+        for place, letter in enumerate(word):
+            if letter.head == dW if isinstance(letter, Leaf) else False:
+                rest = word[place + 1:] + word[:place]
+                items.append((Term(binders, rest if letter.transposed else transposed(rest)), coefficient))
+    return collected((h, h), items)
+
+
+def tangent_of_loss(shift):
+    out = terms((1, [], [at(e, it, True), leaf(V, transposed=True)]), shape=(1, h))
+    return out.times(closed_tangent(it - shift)).summed(t, index(1), iT)
+
+
+def test_forward_accumulation_is_reverse_accumulation():
+    steps = rows(c_.transpose(), diag(d, ik), lo=it + 1, hi=ii)
+    adjoint = terms((1, [(i, t, T)], [diag(d, it), steps, leaf(V), at(e, ii)]))
+    reverse = adjoint.times(terms((1, [], [at(x, it - 1, True)]), shape=(1, h))).summed(t, index(1), iT)
+    assert same(gradient(tangent_of_loss(0)), reverse, [iT - 1])
+    assert not same(gradient(tangent_of_loss(1)), reverse, [iT - 1])
+
+
+def test_number_of_words_when_distributed():
+    def adjoint(last, step):
+        later = {last + 1: Polynomial((h, 1), {}), last + 2: Polynomial((h, 1), {})}
+        for time in range(last, 0, -1):
+            later[time] = terms((1, [], [Q_, at(e, time)])) + step(time, later)
+        return later[1]
+
+    def lag_two(time, later):
+        return (terms((1, [], [a_]), shape=(h, h)).times(later[time + 1])
+                + terms((1, [], [c_]), shape=(h, h)).times(later[time + 2]))
+
+    def gated(time, later):
+        return terms((1, [], [diag(c, time + 1)]), (1, [], [a_, diag(d, time + 1)]), shape=(h, h)).times(later[time + 1])
+
+    assert [word_count(adjoint(last, lag_two)) for last in (1, 2, 3, 4, 5, 8)] == [1, 2, 4, 7, 12, 54]
+    assert [word_count(adjoint(last, gated)) for last in (1, 3, 6)] == [1, 7, 63]
+    assert len(normal(adjoint(8, lag_two))) == 54
+
+
+# Orders of binders ------------------------------------------------------------------------------------------------------
+
+def test_triangle_exchange():
+    body = Times(At(g, i), Transpose(At(dh, j)))
+    one = Sum(Sum(body, j, 1, i), i, 1, T)
+    assert equal(one, Sum(Sum(body, i, j, T), j, 1, T), [iT])
+    assert not equal(one, Sum(Sum(body, i, ij + 1, T), j, 1, T), [iT])
+    assert equal(one, Plus(Sum(Sum(body, i, ij + 1, T), j, 1, T), Sum(Times(At(g, i), Transpose(At(dh, i))), i, 1, T)),
+                 [iT - 1])
+
+
+def test_triangles_of_one_family():
+    """Σ_{i≤j} and Σ_{i≥j} of a symmetric scalar are the same sum."""
+    body = Times(Transpose(At(g, i)), At(g, j))
+    assert equal(Sum(Sum(body, j, 1, i), i, 1, T), Sum(Sum(body, j, i, T), i, 1, T), [iT])
+    outer = Times(At(g, i), Transpose(At(g, j)))
+    assert not equal(Sum(Sum(outer, j, 1, i), i, 1, T), Sum(Sum(outer, j, i, T), i, 1, T), [iT])
+
+
+def test_convolution_turned_round():
+    body = Times(At(g, j), Transpose(At(dh, ii - ij)))
+    other = Times(At(g, ii - ij), Transpose(At(dh, j)))
+    assert equal(Sum(Sum(body, j, 1, i), i, 1, T), Sum(Sum(other, j, 0, ii - 1), i, 1, T), [iT])
+
+
+def test_band_of_a_truncated_gradient():
+    """Where an exchange would need a minimum the order given stays; splitting the inner sum is still seen."""
+    def band(lo, hi):
+        return Sum(Sum(Times(nodes.Power(A, ii - t), Q, At(e, i), Transpose(At(dh, it - 1))), i, lo, hi), t, 1, T)
+
+    whole = band(it, it + K - 1)
+    assert equal(whole, whole, [iT - 1, iK - 1])
+    assert equal(whole, Plus(band(it, it), band(it + 1, it + K - 1)), [iT - 1, iK - 1])
+
+
+def test_three_binders():
+    l = IndexVar("l")
+    body = Times(At(g, i), Transpose(At(dh, j)), At(x, l))
+    up = Sum(Sum(Sum(body, l, j, T), j, i, T), i, 1, T)
+    down = Sum(Sum(Sum(body, i, 1, j), j, 1, l), l, 1, T)
+    assert equal(up, down, [iT])
+    assert not equal(up, Sum(Sum(Sum(body, i, 1, j), j, 1, l), l, 1, iT - 1), [iT - 1])
+
+
+# Reading and writing ----------------------------------------------------------------------------------------------------
+
+def test_words_keep_the_order_in_which_they_were_met():
+    e_t = Times(Q, At(e, t))
+    p = polynomial(Plus(Times(B, e_t), Scale(2, Times(A, e_t)), Times(Plus(C, A), e_t)))
+    assert [str(word[0].head) for (_, word) in p.terms] == ["B", "A", "C"]
+    assert list(p.terms.values()) == [1, 3, 1]
+
+
+def test_expression_collects_repeats():
+    assert expression(polynomial(Times(A, A, A, Q, At(e, t)))) == Times(nodes.Power(A, 3), Q, At(e, t))
+    assert expression(polynomial(Plus(A, Scale(-1, A)))) == Zero(h, h)
+    assert expression(polynomial(Multiple(s, A))) == Multiple(s, A)
+    assert expression(polynomial(Times(x, s))) == Times(x, s)
+    assert expression(polynomial(Transpose(nodes.Power(A, iT)))) == Transpose(nodes.Power(A, iT))
+
+
+def test_running_sums_and_diagonals_have_no_node():
+    form = normal(polynomial(truncated(it, iT)), H)
+    p = Polynomial((h, 1), {Term((), word): coefficient for word, coefficient in form.items()})
+    with pytest.raises(ValueError, match="no node"):
+        expression(p)
+    with pytest.raises(ValueError, match="no node"):
+        expression(terms((1, [], [diag(d, t)]), shape=(h, h)))
+
+
+def test_opaque_nodes_are_families():
+    step = LossGradient(loss("l", At(o, i), At(y, i)), S.Zero)
+    later = LossGradient(loss("l", At(o, ii + 1), At(y, ii + 1)), S.Zero)
+    mixed = LossGradient(loss("l", At(o, ii + 1), At(y, i)), S.Zero)
+    assert equal(Sum(step, i, 1, T), Sum(later, i, 0, iT - 1), [iT])
+    assert not equal(Sum(step, i, 1, T), Sum(mixed, i, 0, iT - 1), [iT])
+    grid = nodes.block([[A, B], [At(MatrixSymbol("J", h, h), i), C]])
+    moved_grid = nodes.block([[A, B], [At(MatrixSymbol("J", h, h), ii - 1), C]])
+    assert equal(Sum(grid, i, 1, T), Sum(moved_grid, i, 2, iT + 1), [iT])
+    two_times = nodes.block([[At(x, i), At(x, t)]])
+    assert expression(polynomial(two_times)) == two_times
+    assert equal(Sum(two_times, i, 1, T), Sum(two_times, i, 1, T), [iT])
+
+
+def test_unknown_node_is_refused():
+    class Odd(nodes.Node):
+        def _infer(self):
+            return h, h
+
+    with pytest.raises(TypeError, match="Odd"):
+        polynomial(Odd())
+
+
+def test_every_node_has_a_reader():
+    assert set(nodes.NODES) <= set(words.READERS)
+
+
+def test_different_shapes_are_not_equal():
+    assert not equal(A, x)
+    assert not equal(Zero(h, h), Zero(h, 1))
