@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from operator import index as whole
 from typing import TypeAlias
 
 from sympy import Expr, Integer, Symbol
@@ -35,10 +34,12 @@ class Index(Basic):
     def __new__(cls, const: int = 0, terms: Iterable[tuple[IndexVar, int]] = ()) -> Index:
         total: dict[IndexVar, int] = {}
         for v, a in terms:
-            if not isinstance(v, IndexVar):
-                raise TypeError(f"{v} is not an index variable")
-            total[v] = total.get(v, 0) + whole(a)
-        return _make(whole(const), tuple(sorted(((v, a) for v, a in total.items() if a), key=lambda pair: pair[0].name)))
+            if not isinstance(v, IndexVar) or a != int(a):
+                raise TypeError(f"{a} * {v} is no whole multiple of an index variable")
+            total[v] = total.get(v, 0) + int(a)
+        if const != int(const):
+            raise TypeError(f"{const} is not a whole number")
+        return _make(int(const), tuple(sorted(((v, a) for v, a in total.items() if a), key=lambda term: term[0].name)))
 
     def __getnewargs__(self) -> tuple[int, tuple[tuple[IndexVar, int], ...]]:
         return self.const, self.terms
@@ -117,20 +118,12 @@ class Index(Basic):
 IndexLike: TypeAlias = Index | IndexVar | Integer | Expr | int
 
 
-def _build(const: int, terms: tuple[tuple[IndexVar, int], ...]) -> Index:
+@lru_cache(maxsize=8192)
+def _make(const: int, terms: tuple[tuple[IndexVar, int], ...]) -> Index:
     form = Basic.__new__(Index)
     form.const = const
     form.terms = terms
     return form
-
-
-@lru_cache(maxsize=4096)
-def _cached(const: int, terms: tuple[tuple[IndexVar, int], ...]) -> Index:
-    return _build(const, terms)
-
-
-def _make(const: int, terms: tuple[tuple[IndexVar, int], ...]) -> Index:
-    return _cached(const, terms) if -64 <= const <= 4096 else _build(const, terms)
 
 
 def index(value: object) -> Index:

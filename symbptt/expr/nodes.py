@@ -83,8 +83,8 @@ class At(Node):
         return self._args[1]
 
     def _infer(self) -> Shape:
-        if type(self._args[0]) is not MatrixSymbol:
-            raise ShapeError(f"{self._args[0]} is not the symbol of a family")
+        if type(self._args[0]) is not MatrixSymbol or type(self._args[1]) is not Index:
+            raise ShapeError(f"{self._args} is not the symbol of a family and a time")
         return self._args[0].shape
 
 
@@ -99,6 +99,8 @@ class Loss(Node):
         return self._args[0].name
 
     def _infer(self) -> Shape:
+        for argument in self._args[1:]:
+            _ = argument.shape
         return ONE, ONE
 
 
@@ -118,6 +120,7 @@ class LossGradient(Node):
         return self._args[0].args[1 + int(self._args[1])]
 
     def _infer(self) -> Shape:
+        _ = self.loss.shape
         return self.wrt.shape
 
 
@@ -132,6 +135,8 @@ class Derivative(Node):
         return self._args[0]
 
     def _infer(self) -> Shape:
+        if type(self._args[0]) not in (At, MatrixSymbol):
+            raise ShapeError(f"{self._args[0]} is no variable")
         return self._args[0].shape
 
 
@@ -184,13 +189,26 @@ class Times(Node):
         return product_shape(self._args)
 
 
+def is_scalar(c: object) -> bool:
+    """Whether c is a polynomial in commutative symbols with rational coefficients and symbols as denominators.
+
+    T may stand in a denominator, for it is at least 1; no other index may, for it can become 0.
+    """
+    if isinstance(c, Symbol):
+        return bool(c.is_commutative)
+    if isinstance(c, Pow) and isinstance(c.exp, Integer):
+        below = isinstance(c.base, Symbol) and (c.base == T or not isinstance(c.base, IndexVar))
+        return is_scalar(c.base) and (below or bool(c.exp > 0))
+    return isinstance(c, Rational) or (isinstance(c, Add | Mul) and all(map(is_scalar, c.args)))
+
+
 class Scale(Node):
-    """A scalar multiple c A. Args: a SymPy scalar, a matrix."""
+    """A scalar multiple c A. Args: a scalar (see `is_scalar`), a matrix."""
 
     __slots__ = ()
 
     def _infer(self) -> Shape:
-        if isinstance(self._args[0], MatrixExpr) or not self._args[0].is_commutative:
+        if not is_scalar(self._args[0]):
             raise ShapeError(f"cannot scale by {self._args[0]}: it is not a scalar")
         return self._args[1].shape
 
@@ -247,7 +265,10 @@ class Power(Node):
 
 
 class Binder(Node):
-    """An expression that binds an index over lo … hi. Args: body, bound variable, lo, hi."""
+    """An expression that binds an index over lo … hi. Args: body, bound variable, lo, hi.
+
+    The bounds do not mention the bound variable, and T, the number of steps, is never bound.
+    """
 
     __slots__ = ()
 
@@ -276,6 +297,11 @@ class Binder(Node):
         """The last value of the variable."""
         return self._args[3]
 
+    def _infer(self) -> Shape:
+        if self.var in (T, *self.lo.free_symbols, *self.hi.free_symbols):
+            raise ShapeError(f"{self.var} is bound where it is T or stands in a bound: {self.lo} … {self.hi}")
+        return self.body.shape
+
     @property
     def range(self) -> tuple[Index, Index]:
         """The two forms that are ≥ 0 under the binder: var - lo and hi - var."""
@@ -288,9 +314,6 @@ class Sum(Binder):
 
     __slots__ = ()
 
-    def _infer(self) -> Shape:
-        return self._args[0].shape
-
 
 class Product(Binder):
     """Π_{var=lo}^{hi} body, lo on the left; the identity for hi = lo - 1, an unknown matrix below that."""
@@ -298,7 +321,8 @@ class Product(Binder):
     __slots__ = ()
 
     def _infer(self) -> Shape:
-        return square_shape("multiply up", self._args[0])
+        super()._infer()
+        return square_shape("multiply up", self.body)
 
 
 class Block(Node):
@@ -315,6 +339,8 @@ class Block(Node):
 
     def _infer(self) -> Shape:
         rows = self.rows
+        if len(rows) * len(rows[0]) + 1 != len(self._args):
+            raise ShapeError(f"{len(self._args) - 1} blocks do not fill {self._args[0]} rows")
         for row in rows:
             for cell, top in zip(row, rows[0], strict=True):
                 if cell.shape[1] != top.shape[1]:

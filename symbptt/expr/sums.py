@@ -24,6 +24,7 @@ from symbptt.expr.walk import free_indices, fresh
 from symbptt.expr.words import (
     FIXED,
     TIME,
+    UNIT,
     Binding,
     Compound,
     Item,
@@ -62,17 +63,18 @@ Vanishing: TypeAlias = Mapping[Matrix, IndexLike] | Last | None
 class SideCondition(Exception):  # noqa: N818 - it names the condition that could not be met
     """An inequality on which a rule depends does not follow from the hypotheses."""
 
-    def __init__(self, claim: str, known: Iterable[object]) -> None:
-        self.claim, self.known = claim, [str(fact) for fact in known]
-        super().__init__(f"cannot prove {claim} from {', '.join(f'{fact} >= 0' for fact in self.known) or 'nothing'}")
+    def __init__(self, claim: str, hypotheses: Iterable[Index]) -> None:
+        self.claim, self.hypotheses = claim, tuple(hypotheses)
+        facts = ", ".join(f"{h} >= 0" for h in self.hypotheses)
+        super().__init__(f"cannot prove {claim} from {facts or 'nothing'}")
 
-    def named(self, names: Mapping[str, str]) -> SideCondition:
+    def named(self, names: Mapping[IndexVar, IndexVar]) -> SideCondition:
         """The same with other names of indices."""
-        def text(line: str) -> str:
-            for old in sorted(names, key=len, reverse=True):
-                line = line.replace(old, names[old])
-            return line
-        return SideCondition(text(self.claim), map(text, self.known))
+        claim = self.claim
+        for old in sorted(names, key=lambda var: len(var.name), reverse=True):
+            claim = claim.replace(old.name, names[old].name)
+        rule = {old: index(new) for old, new in names.items()}
+        return SideCondition(claim, (h.substitute(rule) for h in self.hypotheses))
 
 
 class Facts:
@@ -83,6 +85,11 @@ class Facts:
         self.last = last
         self.outermost: Facts = self if outer is None else outer.outermost
         self._proved: dict[Index, bool] = {}
+
+    @cached_property
+    def variables(self) -> frozenset[IndexVar]:
+        """The variables of the hypotheses."""
+        return frozenset(v for h in self.hypotheses for v, _ in h.terms)
 
     def prove(self, form: Index) -> bool:
         """Whether form ≥ 0 follows."""
@@ -98,16 +105,16 @@ class Facts:
 
     def commutes(self, x: Letter) -> bool:
         """Whether a letter commutes with others like it: 1 × 1, diagonal, or a product of diagonals."""
-        if isinstance(x, Power | Run) and x.shape != (1, 1):
+        if isinstance(x, Power | Run) and x.shape != UNIT:
             return self.prove(x.length) and all(map(self.commutes, x.body))
-        return x.shape == (1, 1) or (isinstance(x, Leaf) and x.diagonal)
+        return x.shape == UNIT or (isinstance(x, Leaf) and x.diagonal)
 
     def private(self, word: Word) -> IndexVar:
         """A name for the bound index of a letter that is neither free in its body nor in the hypotheses.
 
         Slots are names at rest; under work they could capture one another.
         """
-        return fresh("@", variables(word).union(*map(free_indices, self.hypotheses)))
+        return fresh("@", variables(word) | self.variables)
 
     def vanishes(self, word: Word) -> bool:
         """Whether a letter of the word stands where its family is zero."""
@@ -209,7 +216,7 @@ def _fixed(last: Last, rule: Mapping[IndexVar, Index]) -> Last:
 
 
 def _normal(p: Polynomial, facts: Facts, rule: Mapping[IndexVar, Index]) -> Normal:
-    taken = frozenset(rule).union(*map(free_indices, facts.hypotheses))
+    taken = facts.variables.union(rule)
     out: Normal = {}
     for item in p.terms.items():
         (binders, word), c = substitute_item(_private(item, taken), rule)
@@ -220,14 +227,14 @@ def _normal(p: Polynomial, facts: Facts, rule: Mapping[IndexVar, Index]) -> Norm
             summed = _ordered_sum(list(binders), word, c, facts)
         except SideCondition as refusal:
             pairs = zip(binders, item[0].binders, strict=True)
-            raise refusal.named({ours.var.name: theirs.var.name for ours, theirs in pairs}) from None
+            raise refusal.named({ours.var: theirs.var for ours, theirs in pairs}) from None
         for settled, a in summed.items():
             add(out, settled, a)
     return out
 
 
 def _private(item: Item, taken: frozenset[IndexVar]) -> Item:
-    """The item with bound variables of the names @, @', …: what the caller calls them must not matter."""
+    """The item with bound variables called @, @', … from the outside in: their names must not matter."""
     (binders, word), c = item
     if not binders:
         return item
@@ -285,7 +292,7 @@ def fold(word: Word, facts: Facts) -> Word:
 def _folded(word: Word, facts: Facts) -> Word:
     while True:
         if not all(isinstance(x, Leaf) for x in word):
-            word = tuple(y for x in word for y in _opened(x, facts))
+            word = _opened_all(word, facts)
         word = _sorted(word, facts)
         if all(isinstance(x, Leaf) for x in word):
             return word
@@ -305,7 +312,7 @@ def _sorted(word: Word, facts: Facts) -> Word:
 
 
 def _place(x: Letter) -> tuple[Any, ...]:
-    return (x.shape != (1, 1), x.key)
+    return (x.shape != UNIT, x.key)
 
 
 def _cut(word: Word, facts: Facts) -> Word:
@@ -424,6 +431,9 @@ def _step_at(left: Word, x: Power | Run, right: Word, facts: Facts) -> Word | No
         return (*rest, x.stretched(1, 0), *right)
     if (rest := _without_start(right, x.factor(last + 1), facts)) is not None:
         return (*left, x.stretched(0, 1), *rest)
+    ahead = _opened_up(right[0], facts.outermost) if right and isinstance(x, Power) else None
+    if ahead and (rest := _without_start(ahead + right[1:], x.body, facts)) is not None:
+        return (*left, x.stretched(0, 1), *rest)
     for at, y in enumerate(right):
         if isinstance(y, Power | Run) and _continues(x, y) and facts.prove(y.length):
             return (*left, x.stretched(0, y.length), *right[:at], *right[at + 1:])
@@ -450,8 +460,15 @@ def _peeled(x: Letter, facts: Facts) -> Word | None:
     return None
 
 
+def _opened_up(x: Letter, facts: Facts) -> Word | None:
+    """A product that runs the other way with its first factor written out, for a power before it."""
+    if isinstance(x, Run) and x.transposed and facts.prove(x.length - 1):
+        return (*transposed(x.factor(x.hi)), replace(x, hi=x.hi - 1))
+    return None
+
+
 def _movable(body: Word, facts: Facts) -> Iterator[int]:
-    """The positions of the letters that can stand last; in a body of one letter there is nothing to rotate."""
+    """The positions of the letters that can stand last; a body of one letter has none to rotate."""
     for at in range(len(body) - 1, -1, -1):
         if len(body) > 1 and (at == len(body) - 1 or facts.commutes(body[at])):
             yield at
@@ -509,7 +526,7 @@ def _anchor_key(word: Word, var: IndexVar) -> tuple[int, str]:
 
 
 def _shifts(word: Word, var: IndexVar, inner: frozenset[IndexVar] = frozenset()) -> list[Shift]:
-    """The re-indexings that put a letter, the least by (kind, name), never by position, at the index.
+    """The re-indexings that put a letter, the least by (kind, name) and never by position, at the index.
 
     Indices bound further inside cannot take part in the shift and stay in the letter.
     """
@@ -540,7 +557,9 @@ def _ordered_sum(binders: list[Binding], word: Word, c: Expr, facts: Facts) -> N
         outcomes = []
         for order in _orders(keys):
             try:
-                outcomes.append(_sum(_reordered(moved, order, facts), moved_word, moved_c, facts))
+                ordered = Term(tuple(_reordered(moved, order, facts)), moved_word)
+                (renamed, renamed_word), renamed_c = _private((ordered, moved_c), facts.variables)
+                outcomes.append(_sum(renamed, renamed_word, renamed_c, facts))
             except SideCondition:
                 continue
         if outcomes:
@@ -683,7 +702,7 @@ def _power_sum(degree: int, lo: Index, hi: Index) -> Expr:
 def _add_running(weight: Expr, body: Word, var: IndexVar, end: Index, c: Expr, facts: Facts,
                  out: Normal) -> None:
     """Add c · F(end): F at the end without its constant, and the bodies between."""
-    end = facts.clamped(body, var, end) if weight == 1 else end
+    end = facts.clamped(body, var, end)
     start = Index(0, end.terms)
     if end.terms:
         add(out, (Running(weight, body, start),), c)

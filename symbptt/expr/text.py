@@ -48,7 +48,12 @@ def text(e: Basic) -> str:
     """One line of text for a node, an index form or a SymPy leaf."""
     if isinstance(e, Index):
         return index_text(e)
-    return WRITERS[type(e)](e) if isinstance(e, Node) else str(e)
+    return WRITERS.get(type(e), _unknown)(e) if isinstance(e, Node) else str(e)
+
+
+def _unknown(e: Node) -> str:
+    """A class that is not of the vocabulary, so that a message about it can be written."""
+    return f"{type(e).__name__}({', '.join(map(text, e.args))})"
 
 
 def _tight(e: Basic) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sympy import MatrixSymbol
+from sympy import MatrixSymbol, Number
 from sympy.core.basic import Basic
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
@@ -44,12 +44,12 @@ def free_indices(e: Basic) -> frozenset[IndexVar]:
             e._free = _free_in_node(e)
             return e._free
     if isinstance(e, Index):
-        return frozenset(v for v, _ in e.terms)
-    if not isinstance(e, MatrixExpr):
-        return frozenset(s for s in e.free_symbols if isinstance(s, IndexVar))
-    if type(e) is not MatrixSymbol:
+        return frozenset([v for v, _ in e.terms]) if e.terms else NONE
+    if type(e) is MatrixSymbol or isinstance(e, Number):
+        return NONE
+    if isinstance(e, MatrixExpr):
         raise TypeError(f"{e} is a {type(e).__name__}, which is not of the vocabulary")
-    return NONE
+    return frozenset(s for s in e.free_symbols if isinstance(s, IndexVar))
 
 
 def _free_in_node(e: Node) -> frozenset[IndexVar]:
@@ -57,7 +57,11 @@ def _free_in_node(e: Node) -> frozenset[IndexVar]:
         raise TypeError(f"{type(e).__name__} is not of the vocabulary")
     if isinstance(e, Binder):
         return (free_indices(e.body) - {e.var}) | free_indices(e.lo) | free_indices(e.hi)
-    return NONE if isinstance(e, Zero | Identity) else NONE.union(*map(free_indices, e.args))
+    found = NONE
+    for a in () if isinstance(e, Zero | Identity) else e.args:
+        here = free_indices(a)
+        found = found | here if here and found else here or found
+    return found
 
 
 def fresh(name: str, taken: frozenset[IndexVar]) -> IndexVar:

@@ -27,6 +27,7 @@ Variables: TypeAlias = frozenset[IndexVar]
 Anchor: TypeAlias = tuple[tuple[int, str], Index, Variables]
 
 NONE: Variables = frozenset()
+UNIT: Shape = (S.One, S.One)
 FIXED = (9, "")
 """The kind of a place that cannot be re-indexed: it comes after all others."""
 
@@ -64,21 +65,20 @@ class Leaf(_Letter):
 
     @property
     def shape(self) -> Shape:
-        rows, columns = self.head.shape
-        return (rows, rows) if self.diagonal else (columns, rows) if self.transposed else (rows, columns)
+        return _shape(self.head, self.transposed, self.diagonal)
 
     @property
     def label(self) -> str:
-        """A name free of indices."""
-        return f"{_name(self.head)}{'.T' * self.transposed}{'.diag' * self.diagonal}"
+        """A name free of indices; a leaf and its transpose share it, as scalars can be read either way."""
+        return f"{_name(self.head)}{'.diag' * self.diagonal}"
 
     @property
     def key(self) -> tuple[Any, ...]:
         """A total order of letters."""
-        return (0, self.label, () if self.time is None else index_key(self.time))
+        return (0, self.label, self.transposed, () if self.time is None else index_key(self.time))
 
     def transpose(self) -> Letter:
-        symmetric = self.diagonal or self.shape == (1, 1)
+        symmetric = self.diagonal or self.shape == UNIT
         return self if symmetric else replace(self, transposed=not self.transposed)
 
     def substitute(self, rule: Rule) -> Letter:
@@ -128,7 +128,7 @@ class Power(_Repeated):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        return (1, self.label, word_key(self.body), index_key(self.length))
+        return (1, self.label, word_key(self.body), index_key(self.length), self.transposed)
 
     def substitute(self, rule: Rule) -> Letter:
         return Power(substitute_word(self.body, rule), self.length.substitute(rule), self.transposed)
@@ -138,7 +138,7 @@ class Power(_Repeated):
         yield (5, self.label), self.length, bound
 
     def transpose(self) -> Letter:
-        return self if self.shape == (1, 1) else replace(self, transposed=not self.transposed)
+        return self if self.shape == UNIT else replace(self, transposed=not self.transposed)
 
     @property
     def ends(self) -> tuple[Index, Index]:
@@ -199,7 +199,7 @@ class Run(_Repeated):
         yield (4, self.label), self.lo, bound
 
     def transpose(self) -> Letter:
-        return self if self.shape == (1, 1) else replace(self, transposed=not self.transposed)
+        return self if self.shape == UNIT else replace(self, transposed=not self.transposed)
 
     @property
     def ends(self) -> tuple[Index, Index]:
@@ -270,7 +270,7 @@ class Running(_Letter):
     @property
     def shape(self) -> Shape:
         core = parted(self.body)[1]
-        return (core[0].shape[0], core[-1].shape[1]) if core else (S.One, S.One)
+        return (core[0].shape[0], core[-1].shape[1]) if core else UNIT
 
     @property
     def height(self) -> int:
@@ -369,6 +369,12 @@ def word_count(p: Polynomial) -> int:
 # Letters and words ----------------------------------------------------------------
 
 @lru_cache(maxsize=4096)
+def _shape(head: Matrix, transposed: bool, diagonal: bool) -> Shape:
+    rows, columns = head.shape
+    return (rows, rows) if diagonal else (columns, rows) if transposed else (rows, columns)
+
+
+@lru_cache(maxsize=4096)
 def _name(head: Matrix) -> str:
     return f"{head}:{head.shape[0]}×{head.shape[1]}:{type(head).__name__}"
 
@@ -414,7 +420,7 @@ def leaf(node: Matrix, transposed: bool = False, diagonal: bool = False) -> Leaf
     """A node as one letter; with `diagonal`, diag(v) of a column v."""
     head, time = _abstracted(node)
     rows, columns = head.shape
-    one = rows == 1 and columns == 1
+    one = (rows, columns) == UNIT
     return Leaf(head, time, transposed and not (one or diagonal), diagonal and not one)
 
 
@@ -565,7 +571,7 @@ def polynomial(e: Matrix) -> Polynomial:
     try:
         reader = READERS[type(e)]
     except KeyError:
-        raise TypeError(f"{type(e).__name__} cannot be written out in words: {e}") from None
+        raise TypeError(f"{type(e).__name__} cannot be written out in words") from None
     return reader(e)
 
 
@@ -627,22 +633,25 @@ def parted(word: Word) -> tuple[list[Word], Word]:
     """
     scalars: list[Word] = []
     while True:
-        pieces: list[Word] = []
+        pieces: list[list[Letter]] = []
+        cut = True
         for x in word:
-            if not pieces or x.shape[0] == 1 or pieces[-1][-1].shape[1] == 1:
-                pieces.append(())
-            pieces[-1] += (x,)
-        found = [piece for piece in pieces if piece[0].shape[0] == 1 == piece[-1].shape[1]]
+            rows, columns = x.shape
+            if rows is S.One or cut:
+                pieces.append([])
+            pieces[-1].append(x)
+            cut = columns is S.One
+        found = [piece for piece in pieces if piece[0].shape[0] is S.One is piece[-1].shape[1]]
         if not found:
             return scalars, word
-        scalars += found
+        scalars += map(tuple, found)
         word = tuple(x for piece in pieces if piece not in found for x in piece)
 
 
 READERS: dict[type, Callable[[Any], Polynomial]] = {
     MatrixSymbol: _read_leaf, At: _read_leaf, nodes.Loss: _read_leaf, nodes.LossGradient: _read_leaf,
-    nodes.Adjoint: _read_leaf, nodes.Direct: _read_leaf, nodes.Block: _read_leaf, nodes.Plus: _read_plus,
-    nodes.Times: _read_times,
+    nodes.Adjoint: _read_leaf, nodes.Direct: _read_leaf, nodes.Chain: _read_leaf, nodes.Block: _read_leaf,
+    nodes.Plus: _read_plus, nodes.Times: _read_times,
     nodes.Multiple: lambda e: replace(polynomial(e.args[0]).times(polynomial(e.args[1])), shape=e.shape),
     nodes.Scale: lambda e: polynomial(e.args[1]).scaled(e.args[0]),
     nodes.Transpose: lambda e: polynomial(e.args[0]).transposed(),

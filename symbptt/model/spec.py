@@ -300,8 +300,8 @@ def _losses_reach(model: Model, known: set[MatrixSymbol]) -> None:
         _known(model, known, term.loss, "loss", str(number))
         arguments = [a for a in term.loss.args[1:] if isinstance(a, At)]
         for a in arguments:
-            if a.family.name in model.defined and a.time != index(t):
-                raise ModelError(f"the loss reads {a}; a loss reads what the model computes at t only", "loss",
+            if a.family not in model.targets and a.time != index(t):
+                raise ModelError(f"the loss reads {a}; at a time other than t a loss reads targets only", "loss",
                                  str(number))
         if not any(a.family.name in model.defined for a in arguments):
             raise ModelError(f"the loss {term.loss} reads nothing that an equation defines", "loss", str(number))

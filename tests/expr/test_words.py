@@ -1,4 +1,4 @@
-"""The normal form decides: what is equal gets one form, what differs gets another, and what is not known is refused."""
+"""The normal form decides: what is equal gets one form, what differs another, what is not known is refused."""
 
 import random
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import pytest
 from sympy import MatrixSymbol, Rational, S, Symbol
 
 from symbptt.expr import nodes, sums, words
-from symbptt.expr.index import Index, IndexVar, T, index, t
+from symbptt.expr.index import IndexVar, T, index, t
 from symbptt.expr.nodes import (
     Adjoint,
     At,
@@ -29,7 +29,6 @@ from symbptt.expr.nodes import (
 from symbptt.expr.sums import SideCondition, equal, normal
 from symbptt.expr.words import (
     Binding,
-    Compound,
     Leaf,
     Polynomial,
     Power,
@@ -56,7 +55,7 @@ i, j, k, K = map(IndexVar, "ijkK")
 it, iT, ii, ij, ik, iK = map(index, (t, T, i, j, k, K))
 SIZES = {h: 2, q: 3, S.One: 1}
 
-# Letters, for what has no node -----------------------------------------------------------------------------------------
+# Letters, for what has no node -----------------------------------------------------------------------------
 
 a_, b_, c_ = leaf(A, transposed=True), leaf(B, transposed=True), leaf(C)
 Q_ = leaf(Q)
@@ -71,6 +70,7 @@ def at(family, time, flip=False):
 
 
 def rows(*word, lo, hi, var=k):
+    """Π_{var=lo}^{hi} word."""
     return run(word, var, index(lo), index(hi))
 
 
@@ -84,7 +84,7 @@ def same(left, right, hypotheses=(), vanishing=None):
     return not normal(left - right, hypotheses, vanishing)
 
 
-# An evaluator that knows nothing of normal forms ------------------------------------------------------------------------
+# An evaluator that knows nothing of normal forms -----------------------------------------------------------
 
 P = 2**61 - 1
 
@@ -270,7 +270,7 @@ class World:
         return self.value((str(node), None), n, m)
 
 
-# The fuzz --------------------------------------------------------------------------------------------------------------
+# The fuzz --------------------------------------------------------------------------------------------------
 
 POINTS = ((1, 3), (1, 4), (2, 4), (2, 6), (3, 5))
 USUAL = (it - 1, iT - it - 2)
@@ -413,8 +413,9 @@ def random_triple(rng):
     """Three nested binders in simple chains."""
     word = (at(g, ii), at(dh, ij, True), Power((a_,), IndexVar("l") - ij), diag(d, IndexVar("l")))
     l = IndexVar("l")
-    bounds = rng.choice([[(i, 1, T), (j, i, T), (l, j, T)], [(l, 1, T), (j, 1, l), (i, 1, j)],
-                         [(j, 1, T), (i, 1, j), (l, j, T)], [(j, 1, T), (l, j, T), (i, 1, j)]])
+    last = rng.choice([iT, iT - 1])
+    bounds = rng.choice([[(i, 1, last), (j, i, last), (l, j, last)], [(l, 1, last), (j, 1, l), (i, 1, j)],
+                         [(j, 1, last), (i, 1, j), (l, j, last)], [(j, 1, last), (l, j, last), (i, 1, j)]])
     change = rng.randrange(-1, 2)
     (var, lo, hi), *rest = bounds
     rule = {var: index(var) + change}
@@ -423,8 +424,8 @@ def random_triple(rng):
                  shape=(h, h))
 
 
-GENERATORS = {"words": (random_word, 1200), "scalars": (random_scalar, 500), "sums": (random_sum, 500),
-              "double sums": (random_double, 150), "triple sums": (random_triple, 12)}
+GENERATORS = {"words": (random_word, 1000), "scalars": (random_scalar, 500), "sums": (random_sum, 300),
+              "double sums": (random_double, 80), "triple sums": (random_triple, 12)}
 
 
 def random_node(rng, depth=3):
@@ -460,7 +461,7 @@ def test_fuzz_is_sound_and_complete(kind):
 
 
 def test_fuzz_vanishing_beyond_the_last_step():
-    report = fuzz(random_sum, 150, seed=3, vanishing={e: T}, e=T)
+    report = fuzz(random_sum, 120, seed=3, vanishing={e: T}, e=T)
     assert_decided(report)
     assert any(Running in map(type, word) for forms in report.classes.values() for form in forms for word, _ in form)
 
@@ -475,10 +476,10 @@ WEAK = ((1, 3), (2, 4), (3, 1), (4, 2), (3, 3))
 
 def test_fuzz_reading_and_writing_expressions():
     rng, world, wide = random.Random(2), World(2), 0
-    for _ in range(150):
+    for _ in range(40):
         node = random_node(rng)
         p = polynomial(node)
-        if word_count(p) > 40:
+        if word_count(p) > 12:
             wide += 1
             continue
         form, back = normal(p, USUAL), expression(p)
@@ -489,7 +490,7 @@ def test_fuzz_reading_and_writing_expressions():
             assert value == world.normal(form, p.shape, env), node
             assert value == world.node(back, env), node
         assert normal(polynomial(back), USUAL) == form
-    assert wide < 30
+    assert wide < 10
 
 
 @pytest.mark.slow
@@ -497,10 +498,10 @@ def test_fuzz_reading_and_writing_expressions():
 def test_fuzz_at_length(kind):
     generate, cases = GENERATORS[kind]
     for seed in (11, 12):
-        assert_decided(fuzz(generate, 6 * cases, seed))
+        assert_decided(fuzz(generate, 15 * cases, seed))
 
 
-# Lies: an unsound or position-bound rule must show up in the fuzz -------------------------------------------------------
+# Lies: an unsound or position-bound rule must show up in the fuzz ------------------------------------------
 
 def test_lie_lengths_need_no_proof(monkeypatch):
     monkeypatch.setattr(sums.Facts, "prove", lambda self, form: True if form.terms else form.const >= 0)
@@ -515,7 +516,12 @@ def test_lie_rotation_without_shift(monkeypatch):
 
 def test_lie_rotation_of_a_letter_that_is_not_last(monkeypatch):
     monkeypatch.setattr(sums, "_movable", lambda body, facts: range(len(body) if len(body) > 1 else 0))
-    assert fuzz(random_word, 600, seed=5).unsound
+    assert fuzz(random_word, 300, seed=5).unsound
+
+
+def diagonals_in_any_order(rng):
+    bound, word = moved(rng, i, t, T, (*rng.sample([diag(d, ii), diag(c, ii + rng.randrange(2))], 2), at(g, it)))
+    return terms((1, [bound], word))
 
 
 def test_lie_anchoring_by_position(monkeypatch):
@@ -525,27 +531,29 @@ def test_lie_anchoring_by_position(monkeypatch):
         return next((honest((x,), var, inner) for x in word
                      if any(abs(f.coefficient(var)) == 1 for _, f, _ in x.anchors(frozenset()))), [sums.STAY])
 
-    monkeypatch.setattr(sums, "_shifts", by_position)
     before = terms((1, [(i, t, T)], [diag(d, ii), diag(c, ii - 1), at(g, it)]))
     after = terms((1, [(i, it - 3, iT - 3)], [diag(c, ii + 2), diag(d, ii + 3), at(g, it)]))
     assert same(before, after, [iT - it])
+    assert_decided(fuzz(diagonals_in_any_order, 60, seed=5))
+    monkeypatch.setattr(sums, "_shifts", by_position)
     monkeypatch.setattr(sums, "_sorted", lambda word, facts: word)
-    assert fuzz(random_sum, 300, seed=5).incomplete
+    assert not same(before, after, [iT - it])
+    assert fuzz(diagonals_in_any_order, 60, seed=5).incomplete
 
 
 def test_lie_sums_are_not_anchored(monkeypatch):
     monkeypatch.setattr(sums, "_shifts", lambda word, var, inner=frozenset(): [sums.STAY])
-    assert fuzz(random_sum, 300, seed=5).incomplete
+    assert fuzz(random_sum, 200, seed=5).incomplete
 
 
 def test_lie_one_order_of_binders_will_do(monkeypatch):
     monkeypatch.setattr(sums, "_orders", lambda keys: [tuple(range(len(keys)))])
-    assert fuzz(random_double, 100, seed=5).incomplete
+    assert fuzz(random_double, 40, seed=5).incomplete
 
 
 def test_lie_diagonals_are_not_sorted(monkeypatch):
     monkeypatch.setattr(sums, "_sorted", lambda word, facts: word)
-    assert fuzz(random_word, 600, seed=5).incomplete
+    assert fuzz(diagonals_in_any_order, 60, seed=5).incomplete
 
 
 def test_lie_exchange_off_by_one(monkeypatch):
@@ -580,7 +588,7 @@ def test_lie_running_sums_end_without_proof(monkeypatch):
     assert fuzz(random_sum, 150, seed=3, vanishing={e: T}, e=T).unsound
 
 
-# The traps, one by one -------------------------------------------------------------------------------------------------
+# The traps, one by one -------------------------------------------------------------------------------------
 
 H = (it - 1, iT - it)
 At_, Bt_ = Transpose(A), Transpose(B)
@@ -779,6 +787,21 @@ def test_descending_products():
     assert not equal(down, Product(At(J, k), k, t, T), H)
 
 
+def test_products_that_face_each_other_come_to_rest():
+    up = rows(a_, diag(d, ik), lo=it, hi=iT - 1)
+    down = rows(a_, diag(d, iT + it - ik), lo=it, hi=iT)
+    for word in ((up, down), (down, up), (up, down.transpose()), (down.transpose(), up.transpose())):
+        p = terms((1, [], word), shape=(h, h))
+        assert same(p, p, USUAL)
+        assert len(normal(p, USUAL)) == 1
+    n, down = iT - it, rows(diag(d, ik), a_, lo=t, hi=T).transpose()
+    shorter = rows(diag(d, ik), a_, lo=t, hi=iT - 1).transpose()
+    left = terms((1, [], [Power((leaf(A),), n - 1), down]), shape=(h, h))
+    right = terms((1, [], [Power((leaf(A),), n), diag(d, T), shorter]), shape=(h, h))
+    assert same(left, right, USUAL)
+    assert not same(left, right, [n])
+
+
 def test_scalars_commute_and_turn():
     inner, turned = Times(Transpose(At(g, t)), At(dh, t)), Times(Transpose(At(dh, t)), At(g, t))
     assert equal(inner, turned)
@@ -812,12 +835,13 @@ def test_a_size_and_an_index_of_one_name():
 
 
 def test_bounds_that_mention_their_own_index():
-    """In Σ_{i=i}^{T} the bound of the range is the free i."""
-    from_i = Sum(At(x, i), i, i, T)
-    assert equal(from_i, Plus(At(x, ii), Sum(At(x, j), j, ii + 1, T)), [iT - i])
-    assert equal(from_i, Sum(At(x, ii + ij), i, ii - j, iT - j), [iT - i])
-    shifted = polynomial(Sum(Times(A, At(x, ii + ij)), i, t, T)).substitute({j: ii})
-    assert normal(shifted, H) == normal(polynomial(Sum(Times(A, At(x, ij + ii)), j, t, T)), H)
+    """In Σ_{i=i}^{T} the bound of the range is the free i; substitution must not catch a free index either."""
+    from_i = polynomial(At(x, i)).summed(i, ii, iT)
+    assert same(from_i, polynomial(Plus(At(x, i), Sum(At(x, j), j, ii + 1, T))), [iT - i])
+    assert not same(from_i, polynomial(Sum(At(x, j), j, ii + 1, T)), [iT - i])
+    moved_in = polynomial(Sum(Times(A, At(x, ii + ij)), i, t, T)).substitute({j: ii})
+    assert same(moved_in, polynomial(Sum(Times(A, At(x, ij + ii)), j, t, T)), H)
+    assert not same(moved_in, polynomial(Sum(Times(A, At(x, 2 * i)), i, t, T)), H)
 
 
 def test_equal_names_of_bound_indices():
@@ -859,7 +883,8 @@ def test_weighted_sums():
 def test_coefficients():
     a = Symbol("alpha")
     assert equal(Scale((a + 1)**2, A), Plus(Scale(a**2, A), Scale(2 * a, A), A))
-    assert equal(Scale(1 / (T + 1), Plus(Scale(T, A), A)), A)
+    parts = terms((T / (T + 1), [], [c_]), (1 / (T + 1), [], [c_]), shape=(h, h))
+    assert same(parts, terms((1, [], [c_]), shape=(h, h)))
     assert not equal(Scale(a, A), A)
     assert normal(polynomial(Plus(Scale(Rational(1, 3), A), Scale(Rational(-1, 3), A)))) == {}
 
@@ -867,12 +892,12 @@ def test_coefficients():
 def test_sides_of_a_sum_that_cannot_be_proved():
     with pytest.raises(SideCondition, match=r"cannot prove t \+ 2 <= T \+ 1 from t - 1 >= 0, T - t >= 0"):
         equal(truncated(it, iT), truncated(it + 2, iT), H)
-    nested = Sum(Sum(Times(At(g, i), Transpose(At(dh, j))), j, ii + 1, it), i, t, T)
-    with pytest.raises(SideCondition, match=r"i"):
-        equal(nested, nested.body if False else Sum(Times(At(g, t), Transpose(At(dh, i))), i, t, T), H)
+    nested = Sum(Sum(Times(At(g, i), Transpose(At(dh, j))), j, ii + 1, K), i, t, T)
+    with pytest.raises(SideCondition, match=r"cannot prove i \+ 1 <= K \+ 1 from .*T - i >= 0"):
+        equal(nested, Zero(h, h), H)
 
 
-# Gradients: closed tangents, forward against reverse accumulation -------------------------------------------------------
+# Gradients: closed tangents, forward against reverse accumulation ------------------------------------------
 
 dW = MatrixSymbol("dW", h, h)
 V = MatrixSymbol("V", h, q)
@@ -887,7 +912,8 @@ def closed_tangent(time):
 
 def test_closed_tangent_solves_its_recursion():
     def step(tangent):
-        return terms((1, [], [diag(d, it), dW_, at(x, it - 1)])) + terms((1, [], [diag(d, it), c_]), shape=(h, h)).times(tangent)
+        jacobian = terms((1, [], [diag(d, it), c_]), shape=(h, h))
+        return terms((1, [], [diag(d, it), dW_, at(x, it - 1)])) + jacobian.times(tangent)
 
     assert same(closed_tangent(it), step(closed_tangent(it - 1)), [it - 1])
     assert not same(closed_tangent(it), step(closed_tangent(it)), [it - 1])
@@ -899,7 +925,7 @@ def gradient(p):
     items = []
     for (binders, word), coefficient in p.terms.items():
         for place, letter in enumerate(word):
-            if letter.head == dW if isinstance(letter, Leaf) else False:
+            if isinstance(letter, Leaf) and letter.head == dW:
                 rest = word[place + 1:] + word[:place]
                 items.append((Term(binders, rest if letter.transposed else transposed(rest)), coefficient))
     return collected((h, h), items)
@@ -930,14 +956,15 @@ def test_number_of_words_when_distributed():
                 + terms((1, [], [c_]), shape=(h, h)).times(later[time + 2]))
 
     def gated(time, later):
-        return terms((1, [], [diag(c, time + 1)]), (1, [], [a_, diag(d, time + 1)]), shape=(h, h)).times(later[time + 1])
+        step = terms((1, [], [diag(c, time + 1)]), (1, [], [a_, diag(d, time + 1)]), shape=(h, h))
+        return step.times(later[time + 1])
 
     assert [word_count(adjoint(last, lag_two)) for last in (1, 2, 3, 4, 5, 8)] == [1, 2, 4, 7, 12, 54]
     assert [word_count(adjoint(last, gated)) for last in (1, 3, 6)] == [1, 7, 63]
     assert len(normal(adjoint(8, lag_two))) == 54
 
 
-# Orders of binders ------------------------------------------------------------------------------------------------------
+# Orders of binders -----------------------------------------------------------------------------------------
 
 def test_triangle_exchange():
     body = Times(At(g, i), Transpose(At(dh, j)))
@@ -981,18 +1008,18 @@ def test_three_binders():
     assert not equal(up, Sum(Sum(Sum(body, i, 1, j), j, 1, l), l, 1, iT - 1), [iT - 1])
 
 
-# Reading and writing ----------------------------------------------------------------------------------------------------
+# Reading and writing ---------------------------------------------------------------------------------------
 
 def test_words_keep_the_order_in_which_they_were_met():
     e_t = Times(Q, At(e, t))
-    p = polynomial(Plus(Times(B, e_t), Scale(2, Times(A, e_t)), Times(Plus(C, A), e_t)))
+    p = polynomial(Plus(Times(B, e_t), Scale(S(2), Times(A, e_t)), Times(Plus(C, A), e_t)))
     assert [str(word[0].head) for (_, word) in p.terms] == ["B", "A", "C"]
     assert list(p.terms.values()) == [1, 3, 1]
 
 
 def test_expression_collects_repeats():
     assert expression(polynomial(Times(A, A, A, Q, At(e, t)))) == Times(nodes.Power(A, 3), Q, At(e, t))
-    assert expression(polynomial(Plus(A, Scale(-1, A)))) == Zero(h, h)
+    assert expression(polynomial(Plus(A, Scale(S(-1), A)))) == Zero(h, h)
     assert expression(polynomial(Multiple(s, A))) == Multiple(s, A)
     assert expression(polynomial(Times(x, s))) == Times(x, s)
     assert expression(polynomial(Transpose(nodes.Power(A, iT)))) == Transpose(nodes.Power(A, iT))

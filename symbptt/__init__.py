@@ -1,0 +1,57 @@
+"""symbptt: a symbolic derivation engine for back-propagation through time.
+
+    import symbptt
+    d = symbptt.derive("linear", T=3)
+    print(d.closed_form("h"))
+    print(d.to_text())
+"""
+
+from symbptt.api import (
+    Derivation,
+    Family,
+    InputError,
+    Model,
+    ModelError,
+    Proof,
+    ProvedStatement,
+    Refused,
+    Statement,
+    Theorem,
+    TooLarge,
+    check,
+    derive,
+    family,
+    library,
+    load,
+    loads,
+    loss,
+    model,
+    prove,
+    source_text,
+    to_sympy,
+)
+
+__all__ = [
+    "Derivation",
+    "Family",
+    "InputError",
+    "Model",
+    "ModelError",
+    "Proof",
+    "ProvedStatement",
+    "Refused",
+    "Statement",
+    "Theorem",
+    "TooLarge",
+    "check",
+    "derive",
+    "family",
+    "library",
+    "load",
+    "loads",
+    "loss",
+    "model",
+    "prove",
+    "source_text",
+    "to_sympy",
+]

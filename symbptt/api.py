@@ -1,0 +1,186 @@
+"""What `import symbptt` offers: functions, and a thin class around the record of a derivation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from symbptt import derivation as record
+from symbptt import derive as stages
+from symbptt import gradients
+from symbptt.expr.index import Index, index, t
+from symbptt.expr.index import T as LAST
+from symbptt.expr.nodes import Adjoint, At, Matrix, Times
+from symbptt.expr.to_sympy import to_sympy
+from symbptt.model.from_sympy import Family, family, loss, model
+from symbptt.model.locate import InputError
+from symbptt.model.read import library, load, loads, source_text
+from symbptt.model.spec import Model, ModelError
+from symbptt.proof.axioms import Refused
+from symbptt.proof.kernel import check
+from symbptt.proof.statement import Proof, ProvedStatement, Theorem
+from symbptt.render import targets
+
+__all__ = [
+    "Derivation", "Family", "InputError", "Model", "ModelError", "Proof", "ProvedStatement", "Refused", "Statement",
+    "Theorem", "TooLarge", "check", "derive", "family", "library", "load", "loads", "loss", "model", "prove",
+    "source_text", "to_sympy",
+]
+
+TooLarge = stages.TooLarge
+EQUATIONS, WORDS = stages.EQUATIONS, stages.WORDS
+"""How many equations are unrolled, and how many words written out in proofs, without being told to."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """left = right, for lo ≤ t ≤ hi where these are given."""
+
+    left: Matrix
+    right: Matrix
+    lo: Index | None = None
+    hi: Index | None = None
+
+    def __str__(self) -> str:
+        return f"{self.left} = {self.right}"
+
+    def to_latex(self) -> str:
+        """The equation in LaTeX, without delimiters."""
+        return f"{targets.latex(self.left)} = {targets.latex(self.right)}"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.to_latex()}$"
+
+
+class Derivation:
+    """All gradients of a model, their closed forms and the proofs. Made by `derive`; `record` holds the data."""
+
+    def __init__(self, data: record.Derivation) -> None:
+        self.record = data
+
+    def __repr__(self) -> str:
+        given = "symbolic T" if self.record.steps is None else f"T = {self.record.steps}"
+        return f"<Derivation of {self.record.model.name}, {given}: {len(self.steps)} equations, " \
+               f"{len(self.theorems)} theorems>"
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        return self.record.model
+
+    @property
+    def steps(self) -> tuple[record.Line, ...]:
+        """The numbered equations in reading order, each with its edges and rules: data."""
+        return self.record.lines
+
+    @property
+    def theorems(self) -> tuple[ProvedStatement, ...]:
+        """What the kernel has proved, with the proofs."""
+        return self.record.theorems
+
+    def recursion(self, name: str) -> Statement:
+        """∂L/∂v_t from later adjoints, for 1 ≤ t ≤ T with ∂L/∂v_s = 0 for s > T.
+
+        Raises:
+            KeyError: the model has no such family, or it never reaches the objective.
+        """
+        line = self.record.line("adjoint", name)
+        return Statement(line.left, line.forms[-1], Index(1), index(LAST))
+
+    def closed_form(self, name: str, from_the_end: bool = False) -> Statement:
+        """∂L/∂v_t as a sum over later steps, for 1 ≤ t ≤ T; with several states or lags in blocks.
+
+        With from_the_end the index counts from the end: (W_hhᵀ)^{T-i} … ∂L/∂o_{T+t-i}.
+
+        Raises:
+            KeyError: v is not carried, or nothing recurs.
+        """
+        closed = self.record.closed
+        if closed is None or name not in closed.select:
+            raise KeyError(f"{name!r} has no closed form of its own; carried families of {self.model.name}: "
+                           f"{', '.join(closed.select) if closed is not None else 'none'}")
+        line = self.record.line("reversed" if from_the_end else "closed")
+        row = closed.select[name]
+        if row is None:
+            return Statement(line.left, line.forms[-1], line.lo, line.hi)
+        member = Adjoint(At(self.model.families[name], t))
+        return Statement(member, Times(row, line.forms[-1]), line.lo, line.hi)
+
+    def gradient(self, name: str, time: int | None = None, expanded: bool = False) -> Matrix:
+        """The gradient of a variable: "W_hh"; "h" at a time, or at symbolic t; "h_0" for an initial state.
+
+        For a given T it is what the sweep over the unrolled graph found; for symbolic T it is taken from the template.
+        With expanded it goes down to what the losses send: as words where each path is one word, else in blocks.
+
+        Raises:
+            KeyError: the model has no such variable.
+            ValueError: the time is outside 1 … T.
+        """
+        return gradients.gradient(self.record, name, time) if not expanded else \
+            gradients.expanded_gradient(self.record, name, time)
+
+    def word_count(self, name: str, time: int) -> int:
+        """How many words ∂L/∂v_time has when every path is written out, for the given T; nothing is built.
+
+        Raises:
+            KeyError, ValueError: as `gradient`; also when T is symbolic.
+        """
+        return gradients.word_count(self.record, name, time)
+
+    def to_latex(self, lang: str = "en") -> str:
+        """A complete LaTeX article."""
+        return targets.render(self.record, "latex", lang)
+
+    def to_markdown(self, lang: str = "en") -> str:
+        """Markdown with math between dollar signs."""
+        return targets.render(self.record, "markdown", lang)
+
+    def to_text(self, lang: str = "en") -> str:
+        """Plain text for a terminal."""
+        return targets.render(self.record, "text", lang)
+
+    def to_code(self, target: str = "numpy") -> str:
+        """A self-contained module that computes the objective and every gradient.
+
+        Raises:
+            ValueError: there is no such target.
+        """
+        return targets.render(self.record, target)
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write every target below folder/<target>/; all of them or, when one cannot be rendered, none.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        return targets.save(self.record, Path(folder))
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+
+def derive(model: Model | str, T: int | None = None, limit: int | None = stages.EQUATIONS) -> Derivation:
+    """Derive every gradient of a model, or of a built-in or file by name, and prove the closed forms.
+
+    Args:
+        model: a Model, the name of a built-in one, or a path.
+        T: a number of time steps adds that case written out; None leaves T symbolic.
+        limit: how many equations may be unrolled; None is no limit.
+
+    Raises:
+        InputError: the file is wrong; the message has file, line and column.
+        ValueError: T is not an integer ≥ 1.
+        TooLarge: T unrolls more than `limit` equations; the message says what it would cost.
+    """
+    return Derivation(stages.derive(load(model) if isinstance(model, str) else model, T, limit))
+
+
+def prove(model: Model | str, T: int | None = None, limit: int | None = WORDS) -> tuple[ProvedStatement, ...]:
+    """The theorems about a model, replayed by the kernel: for every T, or for a given T with every t written out.
+
+    Raises:
+        InputError, ValueError, TooLarge: as `derive`.
+        Refused: a theorem was not proved.
+    """
+    return stages.prove(load(model) if isinstance(model, str) else model, T, limit)

@@ -1,0 +1,203 @@
+"""The reverse sweep, twice: over the unrolled graph, and over the one-step template at symbolic t.
+
+Both sum the pull-backs of the rule table over all consumers of a variable. The first instantiates equations and then
+differentiates; the second differentiates once and shifts time. A test instantiates the second and finds the first.
+
+Conventions: gradients have the shape of the variable (denominator layout); ∂L/∂v_s = 0 for s > T; a family that a loss
+reads and an equation reads too has a direct derivative ∂⁺L/∂v_t beside the total one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sympy import Expr, Integer
+
+from symbptt.bptt.graph import Graph
+from symbptt.bptt.rules import pull_back
+from symbptt.expr.build import plus, scale
+from symbptt.expr.index import T, index, t
+from symbptt.expr.nodes import Adjoint, At, Direct, Identity, Loss, Matrix
+from symbptt.expr.walk import substitute, visit
+from symbptt.model.spec import LossTerm, Model
+
+Gradient: TypeAlias = Adjoint | Direct
+UNIT = Identity(Integer(1))
+NEVER = 1 << 30
+"""A distance that no time has from T: the family never reaches the objective."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One way in which L depends on a variable: through `through`, or through a loss directly when that is None.
+
+    value is the evaluated form of prod(∂L/∂through, ∂through/∂variable); equation names the consumer; rules holds, for
+    each place where the variable stands in it, the rows of the rule table that were applied.
+    """
+
+    through: At | None
+    value: Matrix
+    equation: str
+    rules: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AdjointStep:
+    """left = ∂L/∂v (or ∂⁺L/∂v) as the sum over the edges of v, in the order of the equations, losses last."""
+
+    left: Gradient
+    edges: tuple[Edge, ...]
+
+    @property
+    def target(self) -> Matrix:
+        """The variable v."""
+        return self.left.of
+
+    @property
+    def right(self) -> Matrix:
+        """The evaluated sum."""
+        return plus([e.value for e in self.edges], like=self.target)
+
+
+@dataclass(frozen=True)
+class Template:
+    """The one-step form. For a family, edges at symbolic t with consumers at t, t + 1, …; for a parameter, the edges
+    of one step, to be summed over t = 1 … T. `delay` says how far before T the adjoint of a family stops being zero."""
+
+    model: Model
+    families: dict[str, tuple[Edge, ...]]
+    direct: dict[str, tuple[Edge, ...]]
+    parameters: dict[str, tuple[Edge, ...]]
+    delay: dict[str, int]
+
+    def lag(self, edge: Edge) -> int:
+        """The consumer's time minus the variable's; 0 for a loss."""
+        return (edge.through.time - t).const if edge.through is not None else 0
+
+    def wait(self, edge: Edge) -> int:
+        """The edge carries something exactly at the times t ≤ T - wait."""
+        return self.lag(edge) + (self.delay[edge.through.family.name] if edge.through is not None else 0)
+
+    def live(self, name: str, left_over: int, since: int = 1) -> tuple[Edge, ...]:
+        """The edges of a family that carry something `left_over` steps before T, at time `since` or later."""
+        return tuple(e for e in self.families[name]
+                     if self.wait(e) <= left_over and self.lag(e) + since >= 1)
+
+
+def weight_of(term: LossTerm, steps: Expr) -> Expr:
+    """The factor of one step's loss in L: the term's weight, over T for a mean."""
+    return term.weight / steps if term.reduce == "mean" else term.weight
+
+
+def mixed(model: Model) -> frozenset[str]:
+    """The families that a loss reads and an equation reads too; their direct derivative has a name of its own."""
+    def read(trees: Iterable[Matrix]) -> set[str]:
+        return {n.family.name for e in trees for n in visit(e) if isinstance(n, At)}
+
+    both = read(term.loss for term in model.losses) & read(e.right for e in model.equations)
+    return frozenset(both & model.defined.keys())
+
+
+def contributions(through: At, right: Matrix, targets: frozenset[str]) -> list[tuple[Matrix, Edge]]:
+    """What the equation through = right sends to each of its variables: an edge each; targets get none."""
+    return _edges(right, Adjoint(through), through, str(through.family.name), targets)
+
+
+def _loss_edges(loss: Loss, weight: Expr, targets: frozenset[str]) -> list[tuple[Matrix, Edge]]:
+    return _edges(loss, scale(weight, UNIT), None, loss.name, targets)
+
+
+def _edges(right: Matrix, seed: Matrix, through: At | None, name: str,
+           targets: frozenset[str]) -> list[tuple[Matrix, Edge]]:
+    found: dict[Matrix, list[tuple[Matrix, tuple[str, ...]]]] = {}
+    for leaf, value, trail in pull_back(right, seed):
+        if type(leaf) is At and leaf.family.name in targets:
+            continue
+        found.setdefault(leaf, []).append((value, trail))
+    return [(leaf, Edge(through, parts[0][0] if len(parts) == 1 else plus([v for v, _ in parts]), name,
+                        tuple(trail for _, trail in parts)))
+            for leaf, parts in found.items()]
+
+
+def sweep(graph: Graph) -> dict[Gradient, AdjointStep]:
+    """Every gradient of the unrolled graph, expressed in the adjoints of later equations; T + 1 … are not there.
+
+    A variable that does not reach the objective has no entry: its gradient is identically zero. Linear in T.
+    """
+    model, targets = graph.model, frozenset(v.name for v in graph.model.targets)
+    place = {e.name: k for k, e in enumerate(model.equations)}
+    both = mixed(model)
+    arrived: defaultdict[Matrix, list[Edge]] = defaultdict(list)
+    direct: defaultdict[Matrix, list[Edge]] = defaultdict(list)
+    steps: dict[Gradient, AdjointStep] = {}
+    for term in graph.losses:
+        for leaf, edge in _loss_edges(term.loss, weight_of(term, Integer(graph.steps)), targets):
+            (direct if leaf.family.name in both else arrived)[leaf].append(edge)
+
+    def order(edge: Edge) -> tuple[int, int]:
+        return (place[edge.equation], edge.through.time.const) if edge.through is not None else (len(place), 0)
+
+    def settle(left: Matrix, edges: list[Edge]) -> None:
+        steps[Adjoint(left)] = AdjointStep(Adjoint(left), tuple(sorted(edges, key=order)))
+
+    for left, right in reversed(graph.equations):
+        if left in direct:
+            steps[Direct(left)] = AdjointStep(Direct(left), tuple(direct.pop(left)))
+            arrived[left].append(_whole_direct(left))
+        if left in arrived:
+            settle(left, arrived.pop(left))
+            for leaf, edge in contributions(left, right, targets):
+                arrived[leaf].append(edge)
+    for leaf, edges in arrived.items():
+        settle(leaf, edges)
+    return steps
+
+
+def _whole_direct(left: Matrix) -> Edge:
+    return Edge(None, Direct(left), "", (("direct derivative",),))
+
+
+def template(model: Model) -> Template:
+    """The one-step form of every gradient, from the equations at symbolic t."""
+    targets = frozenset(v.name for v in model.targets)
+    both = mixed(model)
+    families: dict[str, list[Edge]] = {name: [] for name in model.families}
+    direct: dict[str, list[Edge]] = {}
+    parameters: dict[str, list[Edge]] = {p.name: [] for p in model.parameters}
+    for equation in model.equations:
+        edges = contributions(equation.left, equation.right, targets)
+        for leaf, edge in sorted(edges, key=lambda pair: -pair[0].time.const if type(pair[0]) is At else 0):
+            if type(leaf) is At:
+                families[leaf.family.name].append(_shifted(edge, leaf))
+            else:
+                parameters[leaf.name].append(edge)
+    for term in model.losses:
+        for leaf, edge in _loss_edges(term.loss, weight_of(term, T), targets):
+            name = leaf.family.name
+            (direct.setdefault(name, []) if name in both else families[name]).append(edge)
+    for name in direct:
+        families[name].append(_whole_direct(At(model.families[name], t)))
+    frozen = {name: tuple(edges) for name, edges in families.items()}
+    return Template(model, frozen, {k: tuple(v) for k, v in direct.items()},
+                    {k: tuple(v) for k, v in parameters.items()}, _delays(frozen))
+
+
+def _shifted(edge: Edge, leaf: At) -> Edge:
+    """The edge as the variable at time t sees it: the consumer moves from t to t + lag."""
+    rule = {t: index(t) + (t - leaf.time)}
+    through = substitute(edge.through, rule) if edge.through is not None else None
+    return Edge(through, substitute(edge.value, rule), edge.equation, edge.rules)
+
+
+def _delays(families: dict[str, tuple[Edge, ...]]) -> dict[str, int]:
+    """The smallest total lag of a path from each family to a loss (Bellman and Ford's relaxation)."""
+    delay = dict.fromkeys(families, NEVER)
+    for _ in range(len(families) + 1):
+        for name, edges in families.items():
+            for e in edges:
+                here = 0 if e.through is None else (e.through.time - t).const + delay[e.through.family.name]
+                delay[name] = min(delay[name], here)
+    return delay

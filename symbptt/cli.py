@@ -1,0 +1,189 @@
+"""The command line: parse arguments, call, print. Exit 0: done; 1: the answer is no; 2: the input is wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from symbptt import api
+from symbptt.render import targets
+from symbptt.render.target import release, write
+
+
+def number_of_steps(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """T as an integer ≥ 1, or a usage error that says what would be right."""
+    if value is None:
+        return None
+    try:
+        steps = int(value)
+    except ValueError:
+        raise click.BadParameter(f"T counts time steps and must be an integer ≥ 1, not {value!r}") from None
+    if steps < 1:
+        raise click.BadParameter(f"T counts time steps and must be ≥ 1, not {steps}; leave --T out for symbolic T")
+    return steps
+
+
+def refuse(message: str) -> NoReturn:
+    """Say on standard error what is wrong, and end with 2."""
+    click.echo(message, err=True)
+    sys.exit(2)
+
+
+def read(source: str) -> api.Model:
+    """A model by name or path."""
+    try:
+        return api.load(source)
+    except api.InputError as error:
+        refuse(str(error))
+
+
+def derived(source: str, steps: int | None = None, no_limit: bool = False) -> api.Derivation:
+    """A derivation, or the reason why there is none."""
+    try:
+        return api.derive(read(source), steps, None if no_limit else api.EQUATIONS)
+    except (api.TooLarge, api.ModelError) as error:
+        refuse(f"{source}: {error}")
+
+
+def deliver(text: str, output: Path | None) -> None:
+    """To a file or to standard output."""
+    if output is None:
+        click.echo(text, nl=not text.endswith("\n"))
+        return
+    try:
+        write(output, text)
+    except OSError as error:
+        refuse(f"{output}: cannot be written: {error.strerror or error}")
+
+
+model_argument = click.argument("model")
+steps_option = click.option("--T", "steps", metavar="INTEGER", callback=number_of_steps,
+                            help="A number of time steps; without it T stays symbolic.")
+limit_option = click.option("--no-limit", is_flag=True, help="Unroll however much it costs.")
+output_option = click.option("-o", "output", type=click.Path(path_type=Path), help="A file; else standard output.")
+json_option = click.option("--json", "as_json", is_flag=True, help="For a program to read.")
+
+
+@click.group()
+@click.version_option(release(), package_name="symbptt", prog_name="symbptt")
+def main() -> None:
+    """Derive back-propagation through time, prove it, and print it as documents and code."""
+
+
+@main.command()
+@click.option("--show", metavar="NAME", help="Print the file of a built-in model, ready to be copied and changed.")
+@json_option
+def models(show: str | None, as_json: bool) -> None:
+    """List the built-in models with their equations."""
+    if show is not None:
+        try:
+            click.echo(api.source_text(show), nl=False)
+        except api.InputError as error:
+            refuse(str(error))
+        return
+    listed = [api.load(name) for name in api.library()]
+    if as_json:
+        click.echo(json.dumps([{"name": m.name, "title": m.title, "source": m.source,
+                                "equations": {e.name: str(e.right) for e in m.equations}} for m in listed], indent=2))
+        return
+    for m in listed:
+        click.echo(f"{m.name}: {m.title}")
+        for equation in m.equations:
+            click.echo(f"    {equation.left} = {equation.right}")
+
+
+@main.command()
+@click.argument("file", type=click.Path())
+def validate(file: str) -> None:
+    """Check a model file without deriving anything."""
+    m = read(file)
+    click.echo(f"{file}: {m.name} is well formed: {len(m.equations)} equations, {len(m.parameters)} parameters")
+
+
+@main.command()
+@model_argument
+@steps_option
+@click.option("--format", "target", type=click.Choice(targets.documents()), default="text", show_default=True)
+@click.option("--lang", type=click.Choice(targets.languages()), default="en", show_default=True)
+@limit_option
+@output_option
+@json_option
+def derive(model: str, steps: int | None, target: str, lang: str, no_limit: bool, output: Path | None,
+           as_json: bool) -> None:
+    """Derive every gradient of MODEL, a built-in name or a file."""
+    d = derived(model, steps, no_limit)
+    if as_json:
+        deliver(json.dumps([{"number": x.number, "kind": x.kind, "name": x.name, "left": str(x.left),
+                             "forms": [str(f) for f in x.forms], "lo": None if x.lo is None else str(x.lo),
+                             "hi": None if x.hi is None else str(x.hi)} for x in d.steps], indent=2), output)
+        return
+    deliver(targets.render(d.record, target, lang), output)
+
+
+@main.command()
+@model_argument
+@steps_option
+@limit_option
+@json_option
+def prove(model: str, steps: int | None, no_limit: bool, as_json: bool) -> None:
+    """Prove that the recursive form of every gradient of MODEL equals its closed form, for every T and for a given one."""
+    made = read(model)
+    limit = None if no_limit else api.WORDS
+    given = {f"T = {steps}, every t": _proved(made, steps, limit)} if steps is not None else {}
+    groups = {"every T": _proved(made, None, limit)} | given
+    if as_json:
+        click.echo(json.dumps([{"theorem": q.key, "for": title, "left": str(q.theorem.left), "right": str(q.theorem.right),
+                                "hypotheses": sorted(f"{h} >= 0" for h in q.theorem.hypotheses),
+                                "rests_on": sorted(q.theorem.used), "steps": len(q.proof.steps)}
+                               for title, found in groups.items() for q in found], indent=2))
+        return
+    for title, found in groups.items():
+        click.echo(f"For {title}:\n")
+        for line in targets.theorems(found):
+            click.echo(line)
+        click.echo()
+
+
+def _proved(model: api.Model, steps: int | None, limit: int | None) -> tuple[api.ProvedStatement, ...]:
+    try:
+        return api.prove(model, steps, limit)
+    except api.TooLarge as error:
+        refuse(str(error))
+    except api.Refused as error:
+        click.echo(f"not proved: {error}", err=True)
+        sys.exit(1)
+
+
+@main.command()
+@model_argument
+@click.option("--target", type=click.Choice(targets.programs()), default="numpy", show_default=True)
+@output_option
+def emit(model: str, target: str, output: Path | None) -> None:
+    """Emit a self-contained module that computes the objective of MODEL and every gradient."""
+    deliver(targets.render(derived(model).record, target), output)
+
+
+@main.command()
+@model_argument
+@steps_option
+@limit_option
+@click.option("-o", "folder", type=click.Path(path_type=Path), default=Path("output"), show_default=True,
+              help="A folder; everything goes into a folder with the name of the model below it.")
+def report(model: str, steps: int | None, no_limit: bool, folder: Path) -> None:
+    """Write every document and program of MODEL into one folder."""
+    d = derived(model, steps, no_limit)
+    try:
+        written = d.save(folder / d.model.name)
+    except OSError as error:
+        refuse(f"{error.filename or folder}: cannot be written: {error.strerror or error}")
+    click.echo(f"{d.model.name}: {len(d.steps)} equations, {len(d.theorems)} theorems proved")
+    for path in written:
+        click.echo(f"  {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""derive(model, T) -> Derivation: the only module that knows all stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from sympy import Integer, MatrixSymbol
+
+from symbptt.bptt.backward import NEVER, AdjointStep, Edge, Gradient, Template, sweep, template, weight_of
+from symbptt.bptt.closed import ClosedForm, solve
+from symbptt.bptt.unroll import unroll
+from symbptt.derivation import Derivation, Kind, Line
+from symbptt.expr.build import plus, scale
+from symbptt.expr.index import Index, IndexVar, T, index, t
+from symbptt.expr.nodes import Adjoint, At, Chain, Derivative, Direct, Matrix, Sum, Zero
+from symbptt.expr.walk import substitute
+from symbptt.model.spec import Model, initial_name
+from symbptt.proof.narrative import induction
+from symbptt.proof.prover import Prover
+from symbptt.proof.script import Ref
+from symbptt.proof.statement import ProvedStatement
+
+WRITTEN_OUT = 12
+"""Up to this T the record writes every t out; above it the unrolled gradients are there, the lines and proofs are not."""
+SPELLED = 5
+"""Up to this T the words are spelled letter by letter; above it repeated letters stand as powers."""
+EQUATIONS = 400_000
+"""As many equations are unrolled without being told to; about 7 KB and 0.1 ms each."""
+
+
+WORDS = 250_000
+"""As many words are written out in proofs for a given T without being told to; about 0.2 ms each."""
+
+
+class TooLarge(ValueError):
+    """Unrolling would cost more than the limit; the message says how much."""
+
+
+def check_steps(steps: object) -> None:
+    """Refuse what is no number of time steps.
+
+    Raises:
+        ValueError: it is not an integer ≥ 1.
+    """
+    if isinstance(steps, bool) or not isinstance(steps, int | Integer) or steps < 1:
+        raise ValueError(f"T counts time steps and must be an integer ≥ 1, not {steps!r}")
+
+
+def check_cost(model: Model, steps: int, limit: int | None = EQUATIONS) -> None:
+    """Refuse to unroll more than `limit` equations; None is no limit.
+
+    Raises:
+        TooLarge: with the cost, and what to do instead.
+    """
+    size = steps * len(model.equations)
+    if limit is not None and size > limit:
+        raise TooLarge(f"T = {steps} unrolls {size:,} equations, about {size * 7 / 1e6:.1f} GB and {size / 5e3:.0f} s or "
+                       f"more; the limit is {limit:,}. Leave T out for the derivation that holds for every T, or raise "
+                       "the limit")
+
+
+def derive(model: Model, steps: int | None = None, limit: int | None = EQUATIONS) -> Derivation:
+    """Derive every gradient of the model and prove the closed forms.
+
+    Args:
+        model: the model.
+        steps: a given T ≥ 1 adds the unrolled case; None leaves T symbolic.
+        limit: how many equations may be unrolled, or None.
+
+    Raises:
+        ValueError: T is not an integer ≥ 1.
+        TooLarge: T unrolls more than `limit` equations.
+    """
+    unrolled: dict[Gradient, AdjointStep] = {}
+    if steps is not None:
+        check_steps(steps)
+        check_cost(model, int(steps), limit)
+        unrolled = sweep(unroll(model, int(steps)))
+    stages = _Stages(model, template(model))
+    stages.write(int(steps) if steps is not None else None, unrolled)
+    closed = next((q for q in stages.theorems if q.key == "closed"), None)
+    return Derivation(model, int(steps) if steps is not None else None, tuple(stages.lines), stages.closed,
+                      tuple(stages.theorems), stages.prover.script.definitions, stages.template.delay,
+                      induction(closed.proof) if closed is not None else None, unrolled)
+
+
+def prove(model: Model, steps: int | None = None, limit: int | None = WORDS) -> tuple[ProvedStatement, ...]:
+    """Every theorem about the model: for every T, or for the given T with every t written out.
+
+    Raises:
+        ValueError: T is not an integer ≥ 1.
+        TooLarge: T writes out more than `limit` words.
+        Refused: a theorem was not proved.
+    """
+    stages = _Stages(model, template(model))
+    if steps is None:
+        stages.prove()
+    else:
+        check_steps(steps)
+        words = steps * (steps + 1) // 2
+        if limit is not None and words > limit:
+            raise TooLarge(f"T = {steps} writes out {words:,} words, about {words / 5e3:.0f} s or more; the limit is "
+                           f"{limit:,}. The theorem for every T holds for this one too; or raise the limit")
+        stages.prove_written_out(steps)
+    return tuple(stages.theorems)
+
+
+def cases(form: Template, name: str) -> Iterator[tuple[Index, Index, tuple[Edge, ...]]]:
+    """(lo, hi, edges) for the times at which the same edges of a family carry something: t = T first, then t < T."""
+    waits = [form.wait(e) for e in form.families[name] if form.wait(e) < NEVER]
+    last = max(waits, default=0)
+    for _, group in groupby(range(last), key=lambda back: form.live(name, back)):
+        backs = list(group)
+        yield index(T) - backs[-1], index(T) - backs[0], form.live(name, backs[0])
+    yield Index(1), index(T) - last, form.live(name, last)
+
+
+class _Stages:
+    """One run: what has been derived so far, and the numbering."""
+
+    def __init__(self, model: Model, form: Template) -> None:
+        self.model, self.template = model, form
+        self.closed: ClosedForm | None = solve(form)
+        self.prover = Prover(form, self.closed)
+        self.lines: list[Line] = []
+        self.theorems: list[ProvedStatement] = []
+
+    def add(self, kind: Kind, name: str, left: Matrix, *forms: Matrix, lo: Index | None = None,
+            hi: Index | None = None, edges: tuple[Edge, ...] = (), theorem: int | None = None) -> None:
+        """Number a line."""
+        chain = tuple(f for k, f in enumerate(forms) if k == 0 or f != forms[k - 1])
+        self.lines.append(Line(kind, name, len(self.lines) + 1, left, chain, lo, hi, edges, theorem))
+
+    def theorem(self, key: str, prover: Prover, ref: Ref) -> ProvedStatement:
+        """Replay and keep a theorem."""
+        proved = prover.proved(key, ref)
+        self.theorems.append(proved)
+        return proved
+
+    def write(self, steps: int | None, unrolled: dict[Gradient, AdjointStep]) -> None:
+        """All lines in reading order."""
+        self._model()
+        self._adjoints()
+        if steps is not None and steps <= WRITTEN_OUT:
+            self._written(steps, unrolled)
+        self.prove()
+
+    def _model(self) -> None:
+        for equation in self.model.equations:
+            self.add("model", equation.name, equation.left, equation.right, lo=Index(1), hi=index(T))
+        terms = [scale(weight_of(term, T), Sum(term.loss, t, 1, T))
+                 for term in self.model.losses]
+        self.add("objective", "L", MatrixSymbol("L", 1, 1), plus(terms))
+
+    def _adjoints(self) -> None:
+        form, families = self.template, self.model.families
+        for name, edges in form.direct.items():
+            left = Direct(At(families[name], t))
+            self.add("direct", name, left, plus([e.value for e in edges]), lo=Index(1), hi=index(T), edges=edges)
+        for name in (e.name for e in reversed(self.model.order)):
+            self._cases(name)
+        for member in self.model.initial:
+            self._initial(member)
+        for symbol in self.model.inputs:
+            self._cases(symbol.name)
+
+    def _cases(self, name: str) -> None:
+        if self.template.delay[name] == NEVER:
+            return
+        member = At(self.model.families[name], t)
+        for lo, hi, edges in cases(self.template, name):
+            rule = {t: lo} if lo == hi else {}
+            kind: Kind = "adjoint" if lo == Index(1) else "boundary"
+            self.add(kind, name, substitute(Adjoint(member), rule), *_forms(member, edges, rule), lo=lo, hi=hi,
+                     edges=edges)
+
+    def _initial(self, member: At) -> None:
+        name = member.family.name
+        since = member.time.const
+        edges = tuple(e for e in self.template.families[name]
+                      if e.through is not None and self.template.lag(e) + since >= 1 and self.template.wait(e) < NEVER)
+        if edges:
+            here = At(member.family, t)
+            self.add("initial", initial_name(member), Adjoint(member), *_forms(here, edges, {t: member.time}),
+                     edges=edges)
+
+    def _written(self, steps: int, unrolled: dict[Gradient, AdjointStep]) -> None:
+        expansions = self.prove_written_out(steps)
+        for step in sorted(unrolled.values(), key=self._place):
+            name = step.target.family.name if isinstance(step.target, At) else step.target.name
+            longer = expansions.get(step.left)
+            forms = (step.right,) if longer is None else (step.right, longer[0])
+            self.add("written", name, step.left, *forms, edges=step.edges,
+                     theorem=None if longer is None else longer[1])
+        for left, (right, theorem) in expansions.items():
+            if left not in unrolled and not isinstance(left, Derivative):
+                self.add("written", "", left, right, theorem=theorem)
+
+    def _place(self, step: AdjointStep) -> int:
+        """Reading order of the unrolled case: what equations define, parameters, initial states, inputs."""
+        if not isinstance(step.target, At):
+            return 1
+        if step.target.family.name in self.model.defined and step.target.time.const >= 1:
+            return 0
+        return 2 if step.target.time.const < 1 else 3
+
+    def prove_written_out(self, steps: int) -> dict[Matrix, tuple[Matrix, int]]:
+        """Prove the closed form for a given T with every t written out; by left-hand side, right and theorem."""
+        if self.closed is None:
+            return {}
+        prover = Prover(self.template, self.closed, Index(steps))
+        found: dict[Matrix, tuple[Matrix, int]] = {}
+        for ref in prover.written_out(letters=steps <= SPELLED):
+            theorem = self.theorem("written", prover, ref).theorem
+            found[theorem.left] = (theorem.right, len(self.theorems) - 1)
+        return found
+
+    def prove(self) -> None:
+        """The theorems for every T, each beside the line that it proves."""
+        prover = self.prover
+        if self.closed is not None:
+            for letter in self.closed.letters:
+                self.add("letter", letter.name, letter.left, letter.right)
+            self._proved("closed", "", prover.solution)
+            self._proved("reversed", "", prover.from_the_end())
+        for symbol in self.model.parameters:
+            self._gradient(symbol)
+        for member in (*self.model.initial, *(At(v, t) for v in self.model.inputs)):
+            if any(d.left == Adjoint(member) for d in self.prover.script.definitions):
+                self._proved("total", initial_name(member) if not member.time.terms else member.family.name,
+                             prover.gradient(Adjoint(member)))
+
+    def _proved(self, kind: Kind, name: str, ref: Ref) -> None:
+        theorem = self.theorem(f"{kind} {name}".strip(), self.prover, ref).theorem
+        self.add(kind, name, theorem.left, theorem.right, theorem=len(self.theorems) - 1,
+                 lo=Index(1) if theorem.hypotheses else None, hi=index(T) if theorem.hypotheses else None)
+
+    def _gradient(self, symbol: MatrixSymbol) -> None:
+        edges = tuple(e for e in self.template.parameters[symbol.name] if self.template.delay[e.equation] < NEVER)
+        if not edges:
+            self.add("gradient", symbol.name, Adjoint(symbol), Zero(*symbol.shape))
+            return
+        whole = Sum(plus([e.value for e in edges]), t, 1, T)
+        chain = Sum(plus([Chain(e.through, symbol) for e in edges if e.through is not None]), t, 1, T)
+        self.add("gradient", symbol.name, Adjoint(symbol), chain, whole, edges=edges)
+        ref = self.prover.gradient(Adjoint(symbol))
+        if self.prover.script[ref].right != whole:
+            self._proved("total", symbol.name, ref)
+
+
+def _forms(member: At, edges: tuple[Edge, ...], rule: dict[IndexVar, Index]) -> tuple[Matrix, ...]:
+    """The chain rule before it is evaluated, and after; only the latter when no edge goes through another variable."""
+    if not edges:
+        return (Zero(*member.shape),)
+    value = plus([e.value for e in edges])
+    chain = plus([e.value if e.through is None else Chain(e.through, member) for e in edges])
+    forms = (value,) if all(e.through is None for e in edges) else (chain, value)
+    return tuple(substitute(f, rule) for f in forms)

@@ -1,0 +1,1 @@
+"""Array programs: what generated code computes, in which order, under which names."""

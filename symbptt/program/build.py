@@ -1,0 +1,31 @@
+"""Derivation -> Program: the array program that steps through time in plain loops."""
+
+from __future__ import annotations
+
+from symbptt.derivation import Derivation
+from symbptt.program.closed import closed_form
+from symbptt.program.names import Names
+from symbptt.program.recurrence import Bodies
+from symbptt.program.sizes import sources, variables
+from symbptt.program.statements import Program, Variable
+
+
+def program(derivation: Derivation) -> Program:
+    """The program of a derivation.
+
+    Raises:
+        ValueError: the arrays leave a size open or say nothing of T, or a loss reads an earlier input.
+    """
+    model = derivation.model
+    names = Names(derivation)
+    given = variables(model, names)
+    if not (model.inputs or model.targets):
+        raise ValueError(f"the model {model.name} has neither inputs nor targets, so nothing says what T is")
+    bodies = Bodies(derivation, names)
+    families = tuple(Variable(name, names.own(name), "states", ("T", "B", e.left.shape[0]))
+                     for name, e in model.defined.items())
+    read = tuple(Variable(name, names.direct(name), "direct", ("T", "B", model.families[name].shape[0]))
+                 for name in bodies.direct)
+    constants = tuple((str(c.name), names.own(c.name)) for c in model.constants)
+    return Program(given, constants, sources(given, model), bodies.losses(), families, read, bodies.forward(),
+                   bodies.objective(), bodies.backward(), closed_form(bodies), names.batch)

@@ -1,0 +1,224 @@
+"""What generated NumPy modules bring along. It is copied into them, function by function, and never imported.
+
+The tables and the functions without a body stand for those that each module has of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Steps = dict[int, Array]
+Loss = Callable[..., Any]
+
+PARAMETERS: dict[str, tuple[str, ...]] = {}
+DATA: dict[str, tuple[str, ...]] = {}
+CONSTANTS: dict[str, float] = {}
+TARGETS: tuple[str, ...] = ()
+CLOCK = ""
+
+
+def forward(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Array]:
+    """The states; generated."""
+    raise NotImplementedError
+
+
+def _objective(
+    params: Mapping[str, Any], data: Mapping[str, Any], states: Mapping[str, Array], loss: Mapping[str, Loss]
+) -> tuple[Array, dict[str, Array]]:
+    """What each step and sample adds to L, and the direct gradients; generated."""
+    raise NotImplementedError
+
+
+def _sizes(given: Mapping[str, Array]) -> dict[str, int]:
+    """The sizes; generated."""
+    raise NotImplementedError
+
+
+def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """The shapes; generated."""
+    raise NotImplementedError
+
+
+def _agree(what: str, found: Any, right: Any, terms: Any) -> bool:
+    """Print how far two arrays are apart, measured by the sum of absolute terms; True where that is rounding."""
+    fits = np.shape(found) == np.shape(right)
+    apart, scale = float(np.max(np.abs(np.asarray(found) - right))) if fits else np.inf, float(np.max(terms))
+    error = apart / scale if scale else apart and np.inf
+    good = bool(error <= 1e-11)
+    print(f"    {what:<40} {np.shape(found)!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
+    return good
+
+
+def _complex_step(
+    name: str, params: Mapping[str, Any], data: Mapping[str, Any], loss: Mapping[str, Loss]
+) -> tuple[Array, Array]:
+    """The derivatives of L with respect to one array, and the sums of the absolute terms that make them up."""
+    base = np.asarray(params[name] if name in PARAMETERS else data[name])
+    derivative, terms = np.zeros(base.shape), np.zeros(base.shape)
+    for place in np.ndindex(base.shape):
+        moved = base.astype(complex)
+        moved[place] += 1e-30j
+        shifted_params = {**params, name: moved} if name in PARAMETERS else params
+        shifted_data = data if name in PARAMETERS else {**data, name: moved}
+        states = forward(shifted_params, shifted_data)
+        slopes = _objective(shifted_params, shifted_data, states, loss)[0].imag / 1e-30
+        derivative[place], terms[place] = slopes.sum(), np.abs(slopes).sum()
+    return derivative, terms
+
+
+def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Random parameters and data: weights near one half over their width, initial values not zero."""
+    random = np.random.default_rng(1)
+    shapes = _shapes(T, B, size)
+    params: dict[str, Any] = dict(CONSTANTS)
+    for name, axes in PARAMETERS.items():
+        width = shapes[name][-1] if len(axes) > 1 else 1
+        params[name] = random.normal(0.5, 0.25, shapes[name]) / width
+    return params, {name: random.normal(0.5, 0.5, shapes[name]) for name in DATA}
+
+
+def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
+    """A loss for check: with s the weighted sum of all entries, s + s²/2 + half of the squared norms."""
+
+    def loss(*arguments: Array) -> tuple[Array, Any]:
+        weights = [np.cos(seed + 3 * k + np.arange(v.shape[-1])) for k, v in enumerate(arguments)]
+        s = np.sum([np.sum(w * v, axis=-1) for w, v in zip(weights, arguments, strict=True)], axis=0)
+        squares = np.sum([np.sum(v * v, axis=-1) for v in arguments], axis=0)
+        gradients = tuple((1 + s)[..., None] * weights[k] + arguments[k] for k in carrying)
+        return s + s * s / 2 + squares / 2, gradients if len(gradients) > 1 else gradients[0]
+
+    return loss
+
+
+def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, int]]:
+    """Every array by name, in one dtype, and the sizes by name; targets that are whole numbers stay as they are.
+
+    Raises:
+        ValueError: an array is missing or does not have the shape that the others make it have.
+    """
+    given = {name: _array("params", params, name, axes) for name, axes in PARAMETERS.items()}
+    given |= {name: _array("data", data, name, axes) for name, axes in DATA.items()}
+    T, B = given[CLOCK].shape[:2]
+    if T < 1:
+        raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
+    shapes = _shapes(T, B, _sizes(given))
+    for name, array in given.items():
+        group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
+        _expect(group, name, array, axes, shapes[name])
+    floating = [array for array in given.values() if np.issubdtype(array.dtype, np.inexact)]
+    numbers = [_number(params, name) for name in CONSTANTS]
+    dtype = np.result_type(*floating, *numbers) if floating else np.dtype(float)
+    for name, array in given.items():
+        if name not in TARGETS or np.issubdtype(array.dtype, np.inexact):
+            given[name] = array.astype(dtype, copy=False)
+    return given, _sizes(given)
+
+
+def _stacks(
+    group: str,
+    arrays: Mapping[str, Any],
+    table: Mapping[str, tuple[str, ...]],
+    given: Mapping[str, Array],
+    size: Mapping[str, int],
+) -> dict[str, Array]:
+    """Copies of the stacks that a table lists, checked and in the dtype of the arrays that were given."""
+    T, B = given[CLOCK].shape[:2]
+    shapes = _shapes(T, B, size)
+    dtype = next(array.dtype for name, array in given.items() if name not in TARGETS)
+    found: dict[str, Array] = {}
+    for name, axes in table.items():
+        stack = _array(group, arrays, name, axes)
+        _expect(group, name, stack, axes, shapes[name])
+        found[name] = stack.astype(dtype, casting="same_kind")
+    return found
+
+
+def _array(group: str, arrays: Mapping[str, Any], name: str, axes: tuple[str, ...]) -> Array:
+    """One array, with as many axes as it must have."""
+    if name not in arrays:
+        raise ValueError(f'{group}["{name}"] is missing; expected an array of shape ({", ".join(axes)})')
+    array = np.asarray(arrays[name])
+    if array.ndim != len(axes):
+        raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)})')
+    return array
+
+
+def _expect(group: str, name: str, array: Array, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    """Refuse an array of another shape."""
+    if array.shape != shape:
+        raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)}) = {shape}')
+
+
+def _number(params: Mapping[str, Any], name: str) -> Any:
+    """A constant as a Python number, which leaves the dtype of arrays alone."""
+    if name not in params:
+        raise ValueError(f'params["{name}"] is missing; expected a number')
+    if np.shape(params[name]) != ():
+        raise ValueError(f'params["{name}"] has shape {np.shape(params[name])}; expected a number')
+    return np.asarray(params[name]).item()
+
+
+def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
+    """The loss that the caller has to pass, under its name."""
+    if not callable(loss):
+        raise TypeError(f"the model leaves its loss {name} open; pass it as the function loss")
+    return {name: loss}
+
+
+def _named_losses(loss: Any, *names: str) -> dict[str, Loss]:
+    """The losses that the caller has to pass, by name."""
+    if not isinstance(loss, Mapping) or not all(callable(loss.get(name)) for name in names):
+        raise TypeError(f"the model leaves its losses open; pass loss as a dict of functions {', '.join(names)}")
+    return dict(loss)
+
+
+def _evaluated(
+    loss: Mapping[str, Loss], name: str, arguments: tuple[Array, ...], carrying: tuple[int, ...]
+) -> tuple[Array, tuple[Array, ...]]:
+    """The values of a loss, and its gradients with respect to the arguments at the positions `carrying`."""
+    values, gradients = loss[name](*arguments)
+    found = tuple(map(np.asarray, gradients if len(carrying) > 1 else (gradients,)))
+    right = tuple(arguments[position].shape for position in carrying)
+    if np.shape(values) != arguments[0].shape[:2]:
+        raise ValueError(f"the loss {name} gave values of shape {np.shape(values)}; expected {arguments[0].shape[:2]}")
+    if tuple(gradient.shape for gradient in found) != right:
+        shapes = ", ".join(str(gradient.shape) for gradient in found)
+        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
+    return np.asarray(values), found
+
+
+def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:
+    """The steps of a stack by time: 1 … T; before them the values at 0, -1, …; after them `later` steps of zeros."""
+    steps = {-k: value for k, value in enumerate(earlier)}
+    steps |= dict(enumerate(stack, start=1))
+    return steps | {len(stack) + k: np.zeros_like(stack[0]) for k in range(1, later + 1)}
+
+
+def _stacked(steps: Steps, T: int, back: int = 0) -> Array:
+    """The steps at 1 … T, or as many times back, as a stack."""
+    return np.stack([steps[t - back] for t in range(1, T + 1)])
+
+
+def _dot(a: Array, b: Array) -> Any:
+    """The product aᵀb of every sample: (B, n) and (B, n) to (B, 1)."""
+    return np.sum(a * b, axis=-1, keepdims=True)
+
+
+def _apply(matrix: Array, rows: Array) -> Any:
+    """The product of every sample's matrix and column: (B, m, n) and (B, n) to (B, m)."""
+    return (matrix @ rows[..., :, None])[..., 0]
+
+
+def _outer(a: Array, b: Array) -> Any:
+    """The product a bᵀ of every sample: (B, m) and (B, n) to (B, m, n)."""
+    return a[..., :, None] * b[..., None, :]
+
+
+def _blocks(B: int, rows: list[list[Array]]) -> Array:
+    """The block matrix of every sample, (B, m, n); a block without samples is the same in all of them."""
+    return np.block([[np.broadcast_to(cell, (B, *cell.shape[-2:])) for cell in row] for row in rows])

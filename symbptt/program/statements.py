@@ -1,0 +1,179 @@
+"""Statements, and the program that they make up; data that a renderer turns into text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sympy import Expr
+
+from symbptt.expr.index import Index
+from symbptt.program.array import Array, Entry, Member, Name, parts
+
+Target: TypeAlias = Name | Member | Entry
+
+
+@dataclass(frozen=True)
+class Assign:
+    """target = value, or target += value; numbers are those of the equations of the derivation that it computes."""
+
+    target: Target
+    value: Array
+    numbers: tuple[int, ...] = ()
+    augmented: bool = False
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A new family: its steps by time, none yet."""
+
+    target: Name
+
+
+@dataclass(frozen=True)
+class Read:
+    """A family's steps by time from a stack: 1 … T, then `earlier` at 0, -1, …, and `later` zero steps after T."""
+
+    target: Name
+    stack: Array
+    earlier: tuple[Array, ...] = ()
+    later: int = 0
+
+
+@dataclass(frozen=True)
+class LossCall:
+    """values, gradients = loss(arguments); `carrying` holds the positions of the arguments that have a gradient."""
+
+    values: Name
+    gradients: tuple[Name, ...]
+    loss: str
+    arguments: tuple[Array, ...]
+    carrying: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """For each time from first to last, upward or downward."""
+
+    var: str
+    first: Index
+    last: Index
+    body: tuple[Statement, ...]
+    down: bool = False
+
+
+@dataclass(frozen=True)
+class Condition:
+    """left sign right between times; sign is one of == >= >."""
+
+    left: Index
+    sign: str
+    right: Index
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The first case whose condition holds; the condition of the last may be None."""
+
+    cases: tuple[tuple[Condition | None, tuple[Statement, ...]], ...]
+
+
+Statement: TypeAlias = Assign | Steps | Read | LossCall | Loop | Branch
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A parameter, input, target or initial value: its key, where it is given, and its shape by axes.
+
+    local is its name in the program; an axis is "T", "B" or a form in the sizes.
+    """
+
+    key: str
+    local: str
+    group: str
+    axes: tuple[str | Expr, ...]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One entry of a result: the key, the value and its axes."""
+
+    key: str
+    value: Array
+    axes: tuple[str | Expr, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """The body of one function and what it returns, by dictionaries."""
+
+    body: tuple[Statement, ...]
+    results: tuple[tuple[Output, ...], ...]
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """The variables that occur."""
+        return names_in((self.body, self.results))
+
+
+@dataclass(frozen=True)
+class OpaqueLoss:
+    """An opaque loss: its name, and for every argument its text and whether it carries a gradient."""
+
+    name: str
+    arguments: tuple[str, ...]
+    carrying: tuple[int, ...]
+
+    @property
+    def carried(self) -> list[str]:
+        """The arguments that carry a gradient."""
+        return [self.arguments[k] for k in self.carrying]
+
+    @property
+    def positions(self) -> str:
+        """The positions as a tuple in code."""
+        return repr(self.carrying)
+
+
+@dataclass(frozen=True)
+class SizeSource:
+    """size = (length of axis `axis` of `key`, less `minus`) / `over`."""
+
+    size: str
+    key: str
+    axis: int
+    minus: Expr
+    over: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """An array program: the variables, constants by key and local name, how sizes are read off, the four functions."""
+
+    variables: tuple[Variable, ...]
+    constants: tuple[tuple[str, str], ...]
+    sizes: tuple[SizeSource, ...]
+    losses: tuple[OpaqueLoss, ...]
+    families: tuple[Variable, ...]
+    read_by_losses: tuple[Variable, ...]
+    forward: Function
+    objective: Function
+    backward: Function
+    closed: Function | None
+    batch: str
+
+
+def names_in(e: object) -> frozenset[str]:
+    """The variables that occur in an array expression, a statement or a tuple of such."""
+    return frozenset(name for p in parts(e) for name in _names(p))
+
+
+def _names(part: object) -> Iterable[str]:
+    match part:
+        case Name(text):
+            return (text,)
+        case Member(name, _) | Entry(name, _):
+            return (name,)
+        case _:
+            return ()

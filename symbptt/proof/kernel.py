@@ -1,0 +1,344 @@
+"""The inference rules, a function each, and `check`, which replays a proof.
+
+Judgement: hypotheses; assumptions ⊢ left = right. Hypotheses are linear forms ≥ 0 in index variables, assumptions are
+equations. T is the number of steps, T ≥ 1; no rule replaces it. A constant stands for any number for which no
+denominator is zero. Only what `check` has just replayed counts as a theorem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from sympy import Expr, MatrixSymbol, S
+from sympy.core.basic import Basic
+from sympy.matrices.expressions.matexpr import MatrixExpr
+
+from symbptt.expr import nodes
+from symbptt.expr.index import Index, IndexVar, T, index, nonnegative, t
+from symbptt.expr.nodes import Adjoint, At, Binder, Direct, Matrix
+from symbptt.expr.walk import free_indices, substitute, visit
+from symbptt.proof.axioms import AXIOMS, Refused
+from symbptt.proof.statement import Definition, Proof, Theorem
+
+Polynomial: TypeAlias = dict[tuple[Matrix, ...], Expr]
+Premises: TypeAlias = Sequence[Theorem]
+NOTHING: frozenset[Index] = frozenset()
+OPERATIONS = (nodes.Plus, nodes.Times, nodes.Scale, nodes.Multiple, nodes.Transpose, nodes.Power, nodes.Sum,
+              nodes.Product, nodes.Block, nodes.Loss)
+"""The classes whose value depends on the values of their operands alone: congruence holds for them."""
+MISFITS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What a step raises that is not made as its rule wants it; a shape clash is a TypeError, a refusal a ValueError."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Admitted definitions by name, and the index variables that no rule replaces or binds: T, what definitions fix."""
+
+    definitions: dict[str, Definition]
+    constants: frozenset[IndexVar]
+
+
+def _theorem(left: Matrix, right: Matrix, premises: Iterable[Theorem] = (), hypotheses: Iterable[Index] = (),
+             used: Iterable[str] = ()) -> Theorem:
+    """The theorem under all that the premises suppose; both sides have one shape."""
+    if left.shape != right.shape:
+        raise Refused(f"the two sides have shapes {left.shape} and {right.shape}")
+    premises = tuple(premises)
+    holds = frozenset(h for h in hypotheses if h.terms or h.const < 0)
+    return Theorem(holds.union(*(p.hypotheses for p in premises)),
+                   frozenset().union(*(p.assumptions for p in premises)), left, right,
+                   frozenset(used).union(*(p.used for p in premises)))
+
+
+def _introduced(left: Matrix, right: Matrix, hypotheses: Iterable[Index] = (), used: Iterable[str] = ()) -> Theorem:
+    """A theorem about terms that no theorem speaks of yet: they are of the vocabulary, or a TypeError says so."""
+    _ = free_indices(left), free_indices(right)
+    return _theorem(left, right, (), hypotheses, used)
+
+
+def reflexivity(_: Context, _premises: Premises, e: Matrix) -> Theorem:
+    """⊢ e = e."""
+    return _introduced(e, e)
+
+
+def symmetry(_: Context, premises: Premises) -> Theorem:
+    """From a = b: b = a."""
+    (p,) = premises
+    return _theorem(p.right, p.left, premises)
+
+
+def transitivity(_: Context, premises: Premises) -> Theorem:
+    """From a = b, b = c, …, y = z: a = z."""
+    for p, q in pairwise(premises):
+        if p.right != q.left:
+            raise Refused(f"{p.right} is not {q.left}")
+    return _theorem(premises[0].left, premises[-1].right, premises)
+
+
+def congruence(context: Context, premises: Premises, e: Matrix, positions: Sequence[int]) -> Theorem:
+    """From a = b, …: f(…, a, …) = f(…, b, …) at the positions given.
+
+    Under a binder the premise on the body may use that the bound index lies in its range, which is discharged; the
+    bound index occurs in no other hypothesis and in no assumption.
+    """
+    if not isinstance(e, OPERATIONS):
+        raise Refused(f"{e} is no operation on values")
+    _introduced(e, e)
+    operands = list(e.args)
+    for p, k in zip(premises, positions, strict=True):
+        if not isinstance(operands[k], MatrixExpr) or p.left != operands[k]:
+            raise Refused(f"{p.left} is not operand {k} of {e}")
+        operands[k] = p.right
+    inner = [_discharged(context, p, e) for p in premises] if isinstance(e, Binder) else premises
+    return _theorem(e, Basic.__new__(type(e), *operands), inner)
+
+
+def _discharged(context: Context, p: Theorem, e: Binder) -> Theorem:
+    left = p.hypotheses - set(e.range)
+    outside = [*left, *(side for equation in p.assumptions for side in equation)]
+    if e.var in context.constants or any(e.var in free_indices(x) for x in outside):
+        raise Refused(f"a hypothesis, an assumption or a definition speaks of the bound index {e.var}")
+    return replace(p, hypotheses=left)
+
+
+def ring(_: Context, _premises: Premises, left: Matrix, right: Matrix) -> Theorem:
+    """⊢ left = right, when both are the same sum of words in their letters.
+
+    The letters are what is no Plus, Times, Scale, Transpose, Zero or Identity. This is associativity, distributivity,
+    commutativity of +, scalars, units and (AB)ᵀ = BᵀAᵀ.
+    """
+    a, b = words(left), words(right)
+    for word in a.keys() | b.keys():
+        c, d = a.get(word, S.Zero), b.get(word, S.Zero)
+        if c != d and (c - d).expand() != 0:
+            raise Refused(f"the word {' '.join(map(str, word)) or 'I'} stands {c} times on the left, {d} on the right")
+    return _introduced(left, right, used=["ring"])
+
+
+def words(e: Matrix) -> Polynomial:
+    """The expression e as a map from words of letters to their coefficients."""
+    kind, total = type(e), dict[tuple[Matrix, ...], Expr]()
+    if kind is nodes.Plus:
+        for a in e.args:
+            for word, c in words(a).items():
+                total[word] = total[word] + c if word in total else c
+        return total
+    if kind is nodes.Times:
+        product: Polynomial = {(): S.One}
+        for a in e.args:
+            total, factor = {}, words(a)
+            for u, c in product.items():
+                for v, d in factor.items():
+                    total[u + v] = total[u + v] + c * d if u + v in total else c * d
+            product = total
+        return product
+    if kind is nodes.Scale:
+        return {word: e.args[0] * c for word, c in words(e.args[1]).items()}
+    if kind is nodes.Transpose:
+        return {tuple(_turn(a) for a in reversed(word)): c for word, c in words(e.args[0]).items()}
+    if kind is nodes.Zero:
+        return {}
+    return {(): S.One} if kind is nodes.Identity else {(e,): S.One}
+
+
+def _turn(letter: Matrix) -> Matrix:
+    return letter.args[0] if type(letter) is nodes.Transpose else nodes.Transpose(letter)
+
+
+def axiom(_: Context, _premises: Premises, name: str, *args: object) -> Theorem:
+    """Conditions ⊢ left = right, an instance of the axiom `name`."""
+    left, right, conditions = _known(AXIOMS, name, "axiom").law(*args)
+    return _introduced(left, right, conditions, [name])
+
+
+def instance(context: Context, premises: Premises, *pairs: tuple[IndexVar, Index]) -> Theorem:
+    """From H ⊢ a = b: H[v := f] ⊢ a[v := f] = b[v := f], for index variables v that no definition fixes."""
+    (p,), rule = premises, {v: index(f) for v, f in pairs}
+    if not all(isinstance(v, IndexVar) and v not in context.constants for v in rule):
+        raise Refused(f"{', '.join(map(str, rule))}: T, a variable that the definitions fix, or no index variable")
+    assumed = frozenset((substitute(a, rule), substitute(b, rule)) for a, b in p.assumptions)
+    return _theorem(substitute(p.left, rule), substitute(p.right, rule),
+                    [replace(p, hypotheses=NOTHING, assumptions=assumed)], [h.substitute(rule) for h in p.hypotheses])
+
+
+def entailment(_: Context, premises: Premises, *hypotheses: Index) -> Theorem:
+    """From H ⊢ a = b: K ⊢ a = b, when each form of H is ≥ 0 under K."""
+    (p,), wanted = premises, list(map(index, hypotheses))
+    for h in p.hypotheses:
+        if not nonnegative(h, wanted):
+            raise Refused(f"{h} ≥ 0 does not follow from {', '.join(f'{k} ≥ 0' for k in wanted) or 'nothing'}")
+    return _theorem(p.left, p.right, [replace(p, hypotheses=NOTHING)], wanted)
+
+
+def cases(_: Context, premises: Premises, form: Index) -> Theorem:
+    """From H, f ≥ 0 ⊢ a = b and H, -f - 1 ≥ 0 ⊢ a = b: H ⊢ a = b, for f is an integer."""
+    p, q = premises
+    if (p.left, p.right) != (q.left, q.right):
+        raise Refused("the two cases prove different equations")
+    kept = [replace(r, hypotheses=r.hypotheses - {f}) for r, f in ((p, index(form)), (q, -index(form) - 1))]
+    return _theorem(p.left, p.right, kept)
+
+
+def assumption(_: Context, _premises: Premises, left: Matrix, right: Matrix) -> Theorem:
+    """Left = right ⊢ left = right."""
+    return replace(_introduced(left, right), assumptions=frozenset([(left, right)]))
+
+
+def definition(context: Context, premises: Premises, name: str, at: Index | None = None) -> Theorem:
+    """Unfold: ⊢ left(s) = right(s), for a recursion under lo ≤ s ≤ hi."""
+    d, rule = _known(context.definitions, name, "definition"), {} if at is None else {t: index(at)}
+    bounds = () if d.lo is None or d.hi is None else ((index(t) - d.lo).substitute(rule), (d.hi - t).substitute(rule))
+    return _theorem(substitute(d.left, rule), substitute(d.right, rule), premises, bounds, [name])
+
+
+def beyond(context: Context, premises: Premises, name: str, at: Index) -> Theorem:
+    """For a recursion up to hi: s ≥ hi + 1 ⊢ left(s) = 0."""
+    d = _known(context.definitions, name, "definition")
+    if d.hi is None:
+        raise Refused(f"{name} is not defined by a recursion")
+    left = substitute(d.left, {t: index(at)})
+    return _theorem(left, nodes.Zero(*left.shape), premises, [index(at) - d.hi - 1], [name])
+
+
+def induction_down(_: Context, premises: Premises, lo: Index, top: Index) -> Theorem:
+    """From P(top) and, for lo ≤ t < top, P(t + 1) ⊢ P(t): P(t) for lo ≤ t ≤ top."""
+    return _induction(premises, top, lo, +1, [index(t) - lo, top - 1 - t], [index(t) - lo, top - t])
+
+
+def induction_up(_: Context, premises: Premises, bottom: Index, hi: Index) -> Theorem:
+    """From P(bottom) and, for bottom < t ≤ hi, P(t - 1) ⊢ P(t): P(t) for bottom ≤ t ≤ hi."""
+    return _induction(premises, bottom, hi, -1, [index(t) - bottom - 1, hi - t], [index(t) - bottom, hi - t])
+
+
+def _induction(premises: Premises, start: Index, end: Index, towards: int, inside: list[Index],
+               reached: list[Index]) -> Theorem:
+    (base, step), at_start, neighbour = premises, {t: start}, {t: index(t) + towards}
+    if (base.left, base.right) != (substitute(step.left, at_start), substitute(step.right, at_start)):
+        raise Refused(f"the base is not the statement at {start}")
+    others = step.assumptions - {(substitute(step.left, neighbour), substitute(step.right, neighbour))}
+    rest = frozenset(h for h in step.hypotheses if not nonnegative(h, inside))
+    outside = [start, end, *rest, *base.hypotheses, *(side for pair in others | base.assumptions for side in pair)]
+    if any(t in free_indices(x) for x in outside):
+        raise Refused("the step uses more than the range of t, or the base or a bound speaks of t")
+    return _theorem(step.left, step.right, [replace(step, hypotheses=rest, assumptions=others), base], reached)
+
+
+INFERENCE: dict[str, Callable[..., Theorem]] = {f.__name__: f for f in (
+    reflexivity, symmetry, transitivity, congruence, ring, axiom, instance, entailment, cases, assumption, definition,
+    beyond, induction_down, induction_up)}
+"""Every inference rule by name."""
+
+
+def _known(table: dict[str, Any], name: str, what: str) -> Any:
+    if name not in table:
+        raise Refused(f"there is no {what} {name}")
+    return table[name]
+
+
+def replay(proof: Proof) -> list[Theorem]:
+    """The theorem of every step.
+
+    Raises:
+        Refused: a definition is not well founded, or a step does not follow.
+    """
+    done: list[Theorem] = []
+    place = "the definitions"
+    try:
+        context = admit(proof.definitions)
+        for number, step in enumerate(proof.steps):
+            place = f"step {number} ({step.rule})"
+            if any(not 0 <= k < number for k in step.premises):
+                raise Refused("a premise is not an earlier step")
+            done.append(_known(INFERENCE, step.rule, "rule")(context, [done[k] for k in step.premises], *step.args))
+    except MISFITS as error:
+        raise Refused(f"{place}: {error}") from error
+    return done
+
+
+def check(proof: Proof) -> Theorem:
+    """Replay a proof and compare what it proves with what it claims.
+
+    Raises:
+        Refused: the replay fails, or the last step is not the claim.
+    """
+    done = replay(proof)
+    if not done or done[-1] != proof.claim:
+        raise Refused("what the steps prove is not what the proof claims")
+    return done[-1]
+
+
+def admit(definitions: Iterable[Definition]) -> Context:
+    """The definitions, when each head is defined once at each time and unfolding ends.
+
+    What is defined is a letter, a family member at t or at a fixed time, or ∂L/∂ or ∂⁺L/∂ of one. Recursions start at 1
+    or later, fixed members stand before 1. Recursions at t mention recursions at t + 1, t + 2, … or, at t, earlier
+    ones; abbreviations mention what is defined before them.
+
+    Raises:
+        Refused: one of these fails.
+    """
+    listed = tuple(definitions)
+    places: dict[object, list[int]] = {}
+    for number, d in enumerate(listed):
+        _definable(d)
+        same = places.setdefault(_head(d.left)[0], [])
+        if any(not _apart(d, listed[k]) for k in same) or any(d.name == other.name for other in listed[:number]):
+            raise Refused(f"{d.name}: {d.left} is defined twice")
+        same.append(number)
+    for number, d in enumerate(listed):
+        for node in visit(d.right):
+            head, time = _head(node)
+            if not all(_ends(d, number, time, listed[k], k) for k in places.get(head, ())):
+                raise Refused(f"{d.name} mentions {node} where its unfolding need not end")
+    free = (x for d in listed for x in (d.left, d.right, d.hi) if x is not None)
+    return Context({d.name: d for d in listed}, frozenset({T}).union(*map(free_indices, free)) - {t})
+
+
+def _head(e: Matrix) -> tuple[tuple[type | None, Matrix], Index | None]:
+    """The family or letter, with what wraps it, and the time."""
+    inner = e.args[0] if isinstance(e, Adjoint | Direct) else e
+    kind = type(e) if inner is not e else None
+    return ((kind, inner.family), inner.time) if type(inner) is At else ((kind, inner), None)
+
+
+def _definable(d: Definition) -> None:
+    (_, inner), time = _head(d.left)
+    if type(inner) is not MatrixSymbol or (time is not None and time != index(t) and (time.terms or time.const > 0)):
+        raise Refused(f"{d.left} is neither a letter, nor a member at t or at a time before 1, nor a derivative by one")
+    if d.left.shape != d.right.shape or (t in free_indices(d.right) and time != index(t)):
+        raise Refused(f"the sides of {d.name} differ in shape, or the right one alone depends on t")
+    if d.lo is None and d.hi is None:
+        return
+    if d.lo is None or d.hi is None or time != index(t) or d.lo.terms or d.lo.const < 1 or t in free_indices(d.hi) \
+            or not nonnegative(d.hi - d.lo, [index(T) - 1]):
+        raise Refused(f"{d.name} is no recursion at t between a number ≥ 1 and a last time that is not before it")
+    if any(isinstance(node, Binder) and node.var == t for node in visit(d.right)):
+        raise Refused(f"the recursion {d.name} binds t again")
+
+
+def _fixed(d: Definition) -> Index | None:
+    """The time of a member at a fixed time."""
+    time = _head(d.left)[1]
+    return time if time is not None and not time.terms else None
+
+
+def _apart(d: Definition, other: Definition) -> bool:
+    """Whether two definitions of one head never speak of one time: fixed members differ, recursions start later."""
+    a, b = _fixed(d), _fixed(other)
+    if a is None or b is None:
+        return (a is not None and other.lo is not None) or (b is not None and d.lo is not None)
+    return a != b
+
+
+def _ends(d: Definition, number: int, time: Index | None, other: Definition, place: int) -> bool:
+    """Whether d, at `number` in the list, may mention at `time` what `other`, at `place`, defines."""
+    fixed = _fixed(other)
+    if d.lo is None:
+        return place < number or (fixed is not None and time is not None and not time.terms and time != fixed)
+    ahead = time - t if time is not None else index(t)
+    if ahead.terms or ahead.const < 0 or (other.lo is None and fixed is None):
+        return False
+    return fixed is not None or ahead.const > 0 or place < number

@@ -1,0 +1,347 @@
+"""The prover: from a solved recurrence to kernel proofs. It may fail; what it returns is replayed before anyone sees it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from symbptt.bptt.backward import NEVER, Template
+from symbptt.bptt.closed import ClosedForm, eliminate, terminal
+from symbptt.expr.build import plus, times
+from symbptt.expr.index import Index, T, index, t
+from symbptt.expr.nodes import Adjoint, At, Derivative, Direct, Matrix, Plus, Scale, Sum, Times, Transpose, Zero
+from symbptt.expr.walk import substitute
+from symbptt.proof.kernel import check
+from symbptt.proof.script import Ref, Script, expanded
+from symbptt.proof.statement import Definition, ProvedStatement
+
+ONE = Index(1)
+
+
+def definitions(template: Template, closed: ClosedForm | None, last: Index) -> tuple[Definition, ...]:
+    """What the derivation defines, as the kernel takes it: recursions for 1 ≤ t ≤ T, then fixed members and letters."""
+    rule = {T: last}
+
+    def total(name: str) -> Matrix:
+        live = [e for e in template.families[name] if template.wait(e) < NEVER]
+        return plus([substitute(e.value, rule) for e in live], like=template.model.families[name])
+
+    model = template.model
+    made: list[Definition] = []
+    for name, edges in template.direct.items():
+        left = Direct(At(model.families[name], t))
+        made.append(Definition(str(left), left, plus([substitute(e.value, rule) for e in edges]), ONE, last))
+    for name in (*(e.name for e in reversed(model.order)), *(v.name for v in model.inputs)):
+        if template.delay[name] < NEVER:
+            left = Adjoint(At(model.families[name], t))
+            made.append(Definition(str(left), left, total(name), ONE, last))
+    for member in model.initial:
+        edges = tuple(e for e in template.families.get(member.family.name, ())
+                      if e.through is not None and template.lag(e) + member.time.const >= 1
+                      and template.delay[e.through.family.name] < NEVER)
+        if edges:
+            right = plus([substitute(e.value, {t: member.time, T: last}) for e in edges])
+            made.append(Definition(str(Adjoint(member)), Adjoint(member), right))
+    for symbol in model.parameters:
+        values = [e.value for e in template.parameters[symbol.name] if template.delay[e.equation] < NEVER]
+        if values:
+            right = Sum(substitute(plus(values), rule), t, ONE, last)
+            made.append(Definition(str(Adjoint(symbol)), Adjoint(symbol), right))
+    return (*made, *(closed.letters if closed else ()))
+
+
+class Prover:
+    """Proofs for one model, with a symbolic last step T or a given one."""
+
+    def __init__(self, template: Template, closed: ClosedForm | None, last: Index | None = None) -> None:
+        self.template, self.closed = template, closed
+        self.last = index(T) if last is None else last
+        self.script = Script(definitions(template, closed, self.last))
+        self.positive = index(t) - 1
+        self.range = (self.positive, self.last - t)
+        self._everywhere: dict[str, Ref] = {}
+        self._eliminated: dict[str, Ref] = {}
+        self._out: dict[tuple[int, bool], Ref] = {}
+
+    def proved(self, key: str, ref: Ref) -> ProvedStatement:
+        """The theorem of a step, after its proof has been replayed."""
+        proof = self.script.proof(ref)
+        return ProvedStatement(key, check(proof), proof)
+
+    # The recurrence of the stacked adjoints.
+
+    def recursion(self, name: str) -> Ref:
+        """The recursion of ∂L/∂v_t for 1 ≤ t ≤ T."""
+        return self.script.apply("definition", (), str(Adjoint(At(self.template.model.families[name], t))), index(t))
+
+    def _vanish(self, at: Derivative) -> Ref:
+        """s ≥ T + 1 ⊢ ∂L/∂v_s = 0."""
+        pattern = type(at)(At(at.of.family, t))
+        return self.script.apply("beyond", (), str(pattern), at.of.time)
+
+    def everywhere(self, name: str) -> Ref:
+        """The recursion of ∂L/∂v_t for every t ≥ 1: past T both sides vanish."""
+        if name not in self._everywhere:
+            s = self.script
+            inside = self.recursion(name)
+            past = index(t) - self.last - 1
+            right = s[inside].right
+            zeros = s.rewrite(right, lambda e: self._vanish(e) if isinstance(e, Derivative) else None,
+                              (self.positive, past))
+            gone = s.then_ring(zeros, Zero(*right.shape))
+            outside = s.chain(self._vanish(s[inside].left), s.sym(gone))
+            self._everywhere[name] = s.apply("cases", (s.entail(inside, self.range),
+                                                       s.entail(outside, (self.positive, past))), self.range[1])
+        return self._everywhere[name]
+
+    def eliminated(self, name: str) -> Ref:
+        """For t ≥ 1: ∂L/∂v_t = Σ J · gradient over carried adjoints and what the losses send."""
+        if name not in self._eliminated:
+            s, template = self.script, self.template
+            edges = [e for e in template.families[name] if template.wait(e) < NEVER]
+            values = [substitute(e.value, {T: self.last}) for e in edges]
+            whole = self.everywhere(name)
+            parts = {k: self._edge(e.through, value) for k, (e, value) in enumerate(zip(edges, values, strict=True))}
+            spread = values[0] if len(values) == 1 else Plus(*values)
+            done = s.then_ring(whole, spread)
+            done = s.chain(done, parts[0] if len(values) == 1 else s.congruence(spread, parts))
+            linear = eliminate(template, name)
+            tidy = plus([times(j, g) for g, j in linear.items()], like=spread)
+            self._eliminated[name] = s.then_ring(done, substitute(tidy, {T: self.last}))
+        return self._eliminated[name]
+
+    def _edge(self, through: At | None, value: Matrix) -> Ref:
+        """One contribution with its consumer's adjoint eliminated, when that is neither carried nor sent by a loss."""
+        s, template = self.script, self.template
+        if through is None:
+            return s.refl(value)
+        straight = self._straight(value, Adjoint(through))
+        name = through.family.name
+        if terminal(template, name) or through.family in template.model.carried:
+            return straight
+        moved = s.instance(self.eliminated(name), {t: through.time})
+        return s.then_rewrite(straight, {Adjoint(through): moved}.get, (self.positive,))
+
+    def _straight(self, value: Matrix, gradient: Derivative) -> Ref:
+        """value with the gradient at the right end of every word: g s = (s I) g, gᵀ v = vᵀ g."""
+        s = self.script
+        done = s.ring(value, expanded(value))
+        summands = s[done].right.args if type(s[done].right) is Plus else (s[done].right,)
+        parts = {k: self._straight_word(a, gradient) for k, a in enumerate(summands)}
+        parts = {k: ref for k, ref in parts.items() if s[ref].left != s[ref].right}
+        if not parts:
+            return done
+        return s.chain(done, s.congruence(s[done].right, parts) if len(summands) > 1 else parts[0])
+
+    def _straight_word(self, word: Matrix, gradient: Derivative) -> Ref:
+        s = self.script
+        if type(word) is Scale:
+            inner = self._straight_word(word.args[1], gradient)
+            return s.congruence(word, {1: inner}) if s[inner].left != s[inner].right else s.refl(word)
+        factors = word.args if type(word) is Times else (word,)
+        place = next(k for k, a in enumerate(factors) if a in (gradient, Transpose(gradient)))
+        before, after = factors[:place], factors[place + 1:]
+        if factors[place] == gradient and not after:
+            return s.refl(word)
+        if factors[place] == gradient:
+            law = s.axiom("scalar_multiple", gradient, times(*after))
+        else:
+            inside = Times(factors[place], *after) if after else factors[place]
+            law = s.sym(s.axiom("scalar_transpose", inside))
+        grouped = s.ring(word, Times(*before, s[law].left) if before else s[law].left)
+        if not before:
+            return s.chain(grouped, law)
+        return s.chain(grouped, s.congruence(s[grouped].right, {len(before): law}))
+
+    @cached_property
+    def step(self) -> Ref:
+        """For 1 ≤ t ≤ T: G_t = transition · G_{t+1} + drive."""
+        closed, s = self._closed, self.script
+        goal = closed.step(index(t))
+        if isinstance(closed.stacked, Adjoint):
+            done = self.eliminated(closed.carried[0].name)
+            unfolded = s.rewrite(goal, self._letter)
+            return s.entail(s.chain(done, s.ring(s[done].right, s[unfolded].right), s.sym(unfolded)), self.range)
+        rows = s.rewrite(closed.stacked, self._letter)
+        for _ in closed.carried:
+            rows = s.then_rewrite(rows, self._same_time, (self.positive,))
+        unfolded = s.rewrite(goal, self._letter)
+        unfolded = s.chain(unfolded, s.evaluate_blocks(s[unfolded].right))
+        ours, theirs = s[rows].right, s[unfolded].right
+        cells = {k: s.ring(a, theirs.args[k]) for k, a in enumerate(ours.args) if k and a != theirs.args[k]}
+        matched = s.congruence(ours, cells) if cells else s.refl(ours)
+        return s.entail(s.chain(rows, matched, s.sym(unfolded)), self.range)
+
+    @property
+    def _closed(self) -> ClosedForm:
+        if self.closed is None:
+            raise ValueError("the model has no recurrence")
+        return self.closed
+
+    def _letter(self, e: Matrix) -> Ref | None:
+        """The unfolding of an abbreviation."""
+        for letter in self._closed.letters:
+            if type(e) is At and type(letter.left) is At and e.family == letter.left.family:
+                return self.script.apply("definition", (), letter.name, e.time)
+            if e == letter.left:
+                return self.script.apply("definition", (), letter.name)
+        return None
+
+    def _same_time(self, e: Matrix) -> Ref | None:
+        carried = type(e) is Adjoint and type(e.of) is At and e.of.family in self._closed.carried
+        return self.eliminated(e.of.family.name) if carried and e.of.time == index(t) else None
+
+    # The closed form.
+
+    @cached_property
+    def solution(self) -> Ref:
+        """For 1 ≤ t ≤ T + 1: G_t = Σ_{i=t}^{T} word(t, i), by induction downward from T + 1."""
+        closed, s, last = self._closed, self.script, self.last
+        start, ahead = index(t), index(t) + 1
+        known = s.apply("assumption", (), substitute(closed.stacked, {t: ahead}), closed.solution(ahead, last))
+        done = s.then_rewrite(self.step, {s[known].left: known}.get)
+        total = closed.solution(ahead, last)
+        transition = substitute(closed.transition, {t: ahead})
+        pulled = s.axiom("sum_left", transition, *total.args)
+        pulled = s.chain(pulled, s.congruence(s[pulled].right, {0: self._absorbed(transition, total)}))
+        done = s.chain(done, s.congruence(s[done].right, {0: pulled}))
+        goal = closed.solution(start, last)
+        opened = s.axiom("sum_first", *goal.args)
+        opened = s.chain(opened, s.congruence(s[opened].right, {0: self._empty_run(s[opened].right.args[0])}))
+        done = s.chain(done, s.ring(s[done].right, s[opened].right), s.sym(opened))
+        base = s.chain(self._stacked_vanishes(last + 1), s.sym(s.axiom("sum_empty", *closed.solution(last + 1, last).args)))
+        return s.apply("induction_down", (base, s.entail(done, self.range)), ONE, last + 1)
+
+    def _absorbed(self, transition: Matrix, total: Sum) -> Ref:
+        """lo ≤ i ⊢ M (run(lo + 1, i) c_i) = run(lo, i) c_i."""
+        closed, s = self._closed, self.script
+        i = index(total.var)
+        law = s.axiom("power_step", closed.transition, i - total.lo) if closed.constant \
+            else s.axiom("product_first", *closed.run(total.lo, i).args)
+        run, drive = total.body.args
+        grouped = s.ring(Times(transition, total.body), Times(s[law].left, drive))
+        return s.chain(grouped, s.entail(s.congruence(s[grouped].right, {0: law}), (i - total.lo,)))
+
+    def _empty_run(self, word: Matrix) -> Ref:
+        """run(t + 1, t) c_t = c_t."""
+        closed, s = self._closed, self.script
+        run, drive = word.args
+        law = s.axiom("power_zero", closed.transition) if closed.constant else s.axiom("product_empty", *run.args[:3])
+        return s.then_ring(s.congruence(word, {0: law}), drive)
+
+    def _stacked_vanishes(self, at: Index) -> Ref:
+        """s ≥ T + 1 ⊢ G_s = 0, for a given form s."""
+        closed, s = self._closed, self.script
+        here = substitute(closed.stacked, {t: at})
+        if isinstance(here, Adjoint):
+            return self._vanish(here)
+        done = s.rewrite(here, self._letter)
+        done = s.then_rewrite(done, lambda e: self._vanish(e) if isinstance(e, Derivative) else None,
+                              (at - self.last - 1,))
+        return s.chain(done, s.axiom("block_zero", s[done].right))
+
+    @cached_property
+    def solution_everywhere(self) -> Ref:
+        """The closed form for every t ≥ 1: past T + 1 the sum is empty."""
+        closed, s = self._closed, self.script
+        inside = self.last + 1 - t
+        past = index(t) - self.last - 2
+        goal = closed.solution(index(t), self.last)
+        empty = s.chain(self._stacked_vanishes(index(t)), s.sym(s.axiom("sum_empty", *goal.args)))
+        return s.apply("cases", (s.entail(self.solution, (self.positive, inside)),
+                                 s.entail(empty, (self.positive, past))), inside)
+
+    def from_the_end(self) -> Ref:
+        """The closed form with the index running from the end: Σ_{i=t}^{T} word(t, T + t - i)."""
+        goal = self._closed.solution(index(t), self.last)
+        return self.script.chain(self.solution, self.script.axiom("sum_reflect", *goal.args))
+
+    def total(self, name: str) -> Ref:
+        """For t ≥ 1: ∂L/∂v_t in closed form."""
+        s = self.script
+        closed = self.closed
+        if closed is not None and name in closed.select:
+            row = closed.select[name]
+            if row is None:
+                return self.solution_everywhere
+            opened = s.rewrite(Times(row, closed.stacked), self._letter)
+            cell = s.evaluate_blocks(s[opened].right)
+            single = s.axiom("block_single", Adjoint(At(self.template.model.families[name], t)))
+            product = s.chain(opened, cell, single)
+            return s.chain(s.sym(product), s.congruence(Times(row, closed.stacked), {1: self.solution_everywhere}))
+        return s.then_rewrite(self.eliminated(name), self.in_closed_form, (self.positive,))
+
+    def gradient(self, left: Adjoint) -> Ref:
+        """The gradient of a parameter, an input or an initial state, with every carried adjoint in closed form."""
+        s = self.script
+        timed = isinstance(left.of, At) and bool(left.of.time.terms)
+        under = self.range if timed else ()
+        done = s.apply("definition", (), str(left), *((left.of.time,) if timed else ()))
+        done = s.then_rewrite(done, self.in_closed_form, under)
+        done = s.chain(done, s.pull_sums(s[done].right))
+        return s.then_rewrite(done, s.absorbed, under)
+
+    def in_closed_form(self, e: Matrix) -> Ref | None:
+        """Any adjoint but those at which the paths end, in closed form."""
+        if type(e) is not Adjoint or type(e.of) is not At or terminal(self.template, e.of.family.name):
+            return None
+        return self.script.instance(self.total(e.of.family.name), {t: e.of.time})
+
+    # A given T, every t written out.
+
+    def written_out(self, letters: bool) -> list[Ref]:
+        """G_t for t = T, …, 1 as a sum of words, one for each i = T, …, t; letter by letter, or with runs as powers.
+
+        Raises:
+            ValueError: T is symbolic.
+        """
+        if self.last.terms:
+            raise ValueError("a case can be written out only for a given T")
+        return [self._written_before(time, letters) for time in range(self.last.const, 0, -1)]
+
+    def _written(self, time: int, letters: bool) -> Ref:
+        closed, s, last = self._closed, self.script, self.last.const
+        here = Index(time)
+        done = s.instance(self.step, {t: here})
+        drive = substitute(closed.drive, {t: here})
+        if time == last:
+            done = s.then_rewrite(done, {s[done].right.args[0].args[1]: self._stacked_vanishes(here + 1)}.get)
+            return self._without_past(s.then_ring(done, expanded(drive) if letters else drive))
+        if not letters:
+            return self._without_past(self._listed(here))
+        before = self._written_before(time + 1, letters)
+        done = s.then_rewrite(done, {s[before].left: before}.get)
+        return self._without_past(s.then_ring(done, expanded(s[done].right)))
+
+    def _without_past(self, done: Ref) -> Ref:
+        """The same without gradients past T, which are zero."""
+        s = self.script
+        gone = s.then_rewrite(done, lambda e: self._vanish(e) if isinstance(e, Derivative) and isinstance(e.of, At)
+                              and (e.of.time - self.last).const > 0 else None)
+        return done if gone == done else s.then_ring(gone, expanded(s[gone].right))
+
+    def _written_before(self, time: int, letters: bool) -> Ref:
+        key = (time, letters)
+        if key not in self._out:
+            self._out[key] = self._written(time, letters)
+        return self._out[key]
+
+    def _listed(self, here: Index) -> Ref:
+        """The closed form at a given time, term by term, the last step first."""
+        closed, s = self._closed, self.script
+        done = s.chain(s.instance(self.solution, {t: here}),
+                       s.axiom("sum_reflect", *closed.solution(here, self.last).args))
+        done = s.chain(done, s.axiom("sum_terms", *s[done].right.args))
+        *_, one, none = s[done].right.args
+        last = len(s[done].right.args) - 1
+        return s.chain(done, s.congruence(s[done].right, {last - 1: self._short_run(one), last: self._empty_run(none)}))
+
+    def _short_run(self, word: Matrix) -> Ref:
+        """run(t + 1, t + 1) c_{t+1} = M_{t+1} c_{t+1}."""
+        closed, s = self._closed, self.script
+        run, drive = word.args
+        law = s.axiom("power_step", closed.transition, Index()) if closed.constant \
+            else s.axiom("product_first", *run.args)
+        factor, rest = s[law].left.args
+        empty = s.axiom("power_zero", factor) if closed.constant else s.axiom("product_empty", *rest.args[:3])
+        gone = s.then_ring(s.congruence(s[law].left, {1: empty}), factor)
+        return s.congruence(word, {0: s.chain(s.sym(law), gone)})

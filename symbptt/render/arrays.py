@@ -1,0 +1,325 @@
+"""Array expressions and statements -> Python, one name table per array library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from sympy import Expr, Float, Integer, Pow, Symbol
+
+from symbptt.expr.text import index_text
+from symbptt.program import array as a
+from symbptt.program import statements as s
+
+WIDTH = 120
+LARGE = 2**53
+
+SUM, PRODUCT, ATOM = 1, 2, 3
+"""How tightly a piece of code binds."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """How an array library writes the functions of the table; {0}, {1} … are the arguments."""
+
+    name: str
+    functions: Mapping[str, str]
+
+
+NUMPY = Library("numpy", {
+    "zeros": "np.zeros(({all}), dtype)",
+    "ones": "np.ones(({all}), dtype)",
+    "zeros like": "np.zeros_like({0})",
+    "identity": "np.eye({0}, dtype=dtype)",
+    "power": "np.linalg.matrix_power({0}, {1})",
+    "elementwise power": "{0:atom} ** ({1})",
+    "dot": "_dot({0}, {1})",
+    "apply": "_apply({0}, {1})",
+    "outer": "_outer({0}, {1})",
+    "only row": "{0:atom}[0]",
+    "as a column": "{0:atom}[..., :, None]",
+    "as a row": "{0:atom}[..., None, :]",
+    "beside": "np.concatenate({0}, axis=-1)",
+    "blocks": "np.block({0})",
+    "blocks of samples": "_blocks({0}, {1})",
+    "spread": "np.broadcast_to({0}, ({1}, {2}))",
+    "sum over samples": "{0:atom}.sum(axis=0)",
+    "sum over samples, a row": "{0:atom}.sum(axis=0, keepdims=True)",
+    "stack": "_stacked({0}, T)",
+    "stack back": "_stacked({0}, T, back={1})",
+    "steps from": "{steps}",
+    "copy": "{0:atom}.copy()",
+    "in one dtype": "{0:atom}.astype(dtype)",
+})
+
+
+@dataclass(frozen=True)
+class Code:
+    """A piece of code and how tightly it binds."""
+
+    text: str
+    binds: int = ATOM
+
+    def __format__(self, spec: str) -> str:
+        return f"({self.text})" if spec == "atom" and self.binds < ATOM else self.text
+
+
+class Writer:
+    """Code in one library."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+
+    def __call__(self, e: a.Array) -> str:
+        return self.code(e).text
+
+    def code(self, e: a.Array) -> Code:
+        """The code of an array expression, by the table of its class."""
+        return WRITERS[type(e)](self, e)
+
+    def tight(self, e: a.Array) -> str:
+        """The code in parentheses unless it is an atom."""
+        return f"{self.code(e):atom}"
+
+    def called(self, e: a.Call) -> Code:
+        """A function of the library."""
+        pattern = self.library.functions[e.function]
+        if e.function == "steps from":
+            return Code("{" + ", ".join(f"{-k}: {self(value)}" for k, value in enumerate(e.args)) + "}")
+        given = [self.code(x) for x in e.args]
+        text = pattern.format(*given, all=", ".join(code.text for code in given))
+        return Code(text, PRODUCT if e.function == "elementwise power" else ATOM)
+
+
+def _add(write: Writer, e: a.Add) -> Code:
+    first, *rest = e.args
+    text = write(first)
+    for x in rest:
+        text += f" - {_operand(write, x.body)}" if isinstance(x, a.Negative) else f" + {write(x)}"
+    return Code(text, SUM)
+
+
+def _operand(write: Writer, e: a.Array) -> str:
+    code = write.code(e)
+    return f"({code.text})" if code.binds == SUM else code.text
+
+
+def _multiply(write: Writer, e: a.Multiply) -> Code:
+    return Code(" * ".join(map(write.tight, e.args)), PRODUCT)
+
+
+def _matmul(write: Writer, e: a.MatMul) -> Code:
+    return Code(" @ ".join(map(write.tight, e.args)), PRODUCT)
+
+
+def _divide(write: Writer, e: a.Divide) -> Code:
+    above = write(e.above) if isinstance(e.above, a.Multiply) else write.tight(e.above)
+    return Code(f"{above} / {write.tight(e.below)}", PRODUCT)
+
+
+def _rows(write: Writer, e: a.Rows) -> Code:
+    rows = ["[" + ", ".join(map(write, row)) + "]" for row in e.cells]
+    return Code(rows[0] if len(rows) == 1 else f"[{', '.join(rows)}]")
+
+
+def _scalar(_: Writer, e: a.Scalar) -> Code:
+    return number(e.value)
+
+
+def _dimension(_: Writer, e: a.Dimension) -> Code:
+    return Code(e.value) if isinstance(e.value, str) else size(e.value)
+
+
+def number(value: Expr) -> Code:
+    """A number in Python; integers that a float does not hold exactly are written as floats."""
+    if isinstance(value, Integer | int):
+        return Code(str(value) if abs(value) < LARGE else repr(float(value)))
+    if isinstance(value, Symbol):
+        return Code(value.name)
+    if isinstance(value, Float):
+        return Code(repr(float(value)))
+    if isinstance(value, Pow):
+        return Code(f"{number(value.base):atom} ** {number(value.exp):atom}", PRODUCT)
+    if value.is_Rational:
+        return Code(f"{number(Integer(value.p)).text} / {number(Integer(value.q)).text}", PRODUCT)
+    if value.is_Add:
+        return Code(" + ".join(number(x).text for x in value.as_ordered_terms()).replace("+ -", "- "), SUM)
+    if value.is_Mul:
+        sign, factors = ("-", (-value).as_ordered_factors()) if value.could_extract_minus_sign() else (
+            "", value.as_ordered_factors())
+        return Code(sign + " * ".join(f"{number(x):atom}" for x in factors), PRODUCT)
+    raise ValueError(f"the number {value} cannot be written as code")
+
+
+def size(value: Expr) -> Code:
+    """A linear form in the sizes."""
+    if isinstance(value, Symbol):
+        return Code(f'size["{value.name}"]')
+    if value.is_Add:
+        return Code(" + ".join(size(x).text for x in value.as_ordered_terms()), SUM)
+    if value.is_Mul:
+        return Code(" * ".join(f"{size(x):atom}" for x in value.as_ordered_factors()), PRODUCT)
+    return number(value)
+
+
+WRITERS: dict[type, Callable[..., Code]] = {
+    a.Name: lambda _, e: Code(e.text),
+    a.Member: lambda _, e: Code(f"{e.name}[{index_text(e.time)}]"),
+    a.Entry: lambda _, e: Code(f'{e.name}["{e.key}"]'),
+    a.Scalar: _scalar,
+    a.Dimension: _dimension,
+    a.Time: lambda _, e: Code(index_text(e.value), SUM if e.value.terms and e.value.const else ATOM),
+    a.Turned: lambda write, e: Code(f"{write.tight(e.body)}.T"),
+    a.Negative: lambda write, e: Code(f"-{_operand(write, e.body)}", PRODUCT),
+    a.Add: _add,
+    a.Multiply: _multiply,
+    a.MatMul: _matmul,
+    a.Divide: _divide,
+    a.Rows: _rows,
+    a.Call: Writer.called,
+}
+"""A writer for every class of array expressions."""
+
+
+class Block:
+    """Statements as lines of Python."""
+
+    def __init__(self, write: Writer) -> None:
+        self.write = write
+
+    def lines(self, body: tuple[s.Statement, ...], depth: int = 1) -> Iterator[str]:
+        """The lines of a body."""
+        for statement in body:
+            yield from STATEMENTS[type(statement)](self, statement, depth)
+
+    def assign(self, e: s.Assign, depth: int) -> Iterator[str]:
+        """One assignment, with the numbers of the equations behind it."""
+        note = "  # " + ", ".join(f"({n})" for n in e.numbers) if e.numbers else ""
+        sign = "+=" if e.augmented else "="
+        kind = ": Steps" if isinstance(e.value, a.Call) and e.value.function == "steps from" else ""
+        return placed(f"{self.write(e.target)}{kind} {sign} ", self.write(e.value), note, depth)
+
+    def steps(self, e: s.Steps, depth: int) -> Iterator[str]:
+        """An empty family."""
+        yield indented(f"{e.target.text}: Steps = {{}}", depth)
+
+    def read(self, e: s.Read, depth: int) -> Iterator[str]:
+        """A family from a stack."""
+        given = ", ".join(map(self.write, (e.stack, *e.earlier)))
+        yield indented(f"{e.target.text} = _by_time({given}{f', later={e.later}' if e.later else ''})", depth)
+
+    def loss_call(self, e: s.LossCall, depth: int) -> Iterator[str]:
+        """A call of an opaque loss."""
+        names = ", ".join(g.text for g in e.gradients) + ("," if len(e.gradients) == 1 else "")
+        arguments = ", ".join(map(self.write, e.arguments)) + ("," if len(e.arguments) == 1 else "")
+        carrying = ", ".join(map(str, e.carrying)) + ("," if len(e.carrying) == 1 else "")
+        yield indented(f'{e.values.text}, ({names}) = _evaluated(loss, "{e.loss}", ({arguments}), ({carrying}))', depth)
+
+    def loop(self, e: s.Loop, depth: int) -> Iterator[str]:
+        """A loop over times."""
+        first, last = index_text(e.first), index_text(e.last)
+        span = f"{first}, {index_text(e.last - 1)}, -1" if e.down else f"{first}, {last} + 1"
+        yield indented(f"for {e.var} in range({span}):", depth)
+        yield from self.lines(e.body, depth + 1)
+
+    def branch(self, e: s.Branch, depth: int) -> Iterator[str]:
+        """Cases."""
+        for k, (condition, body) in enumerate(e.cases):
+            word = "if" if k == 0 else "elif"
+            yield indented("else:" if condition is None else f"{word} {_condition(condition)}:", depth)
+            yield from self.lines(body, depth + 1)
+
+
+def _condition(e: s.Condition) -> str:
+    return f"{index_text(e.left)} {e.sign} {index_text(e.right)}"
+
+
+STATEMENTS: dict[type, Callable[..., Iterator[str]]] = {
+    s.Assign: Block.assign,
+    s.Steps: Block.steps,
+    s.Read: Block.read,
+    s.LossCall: Block.loss_call,
+    s.Loop: Block.loop,
+    s.Branch: Block.branch,
+}
+"""A writer for every class of statements."""
+
+
+def indented(text: str, depth: int) -> str:
+    """A line of code."""
+    return "    " * depth + text
+
+
+def placed(head: str, text: str, note: str, depth: int) -> Iterator[str]:
+    """The line head + text + note, or the text over several lines: in parentheses, unless it is one call."""
+    if len(indented(head + text + note, depth)) <= WIDTH:
+        yield indented(head + text + note, depth)
+    elif len(list(_operands(text))) == 1:
+        first, *rest = _folded(text, depth, len(head + note))
+        yield indented(f"{head}{first.lstrip()}{note}", depth)
+        yield from rest
+    else:
+        yield indented(f"{head}({note}", depth)
+        yield from _folded(text, depth + 1)
+        yield indented(")", depth)
+
+
+def _operands(text: str) -> Iterator[str]:
+    """The summands of a text or, where it is one, its factors; each but the first with its sign in front."""
+    summands = list(split(text, r"\+|-"))
+    return iter(summands) if len(summands) > 1 else split(text, r"@|\*|/")
+
+
+def _folded(text: str, depth: int, used: int = 0) -> Iterator[str]:
+    """A text as lines that fit, where it can be broken: at its signs, else inside its brackets."""
+    operands = list(_operands(text))
+    if len(indented(text, depth)) + used <= WIDTH:
+        yield indented(text, depth)
+    elif len(operands) > 1:
+        for operand in operands:
+            yield from _folded(operand, depth)
+    else:
+        yield from _opened(text, depth)
+
+
+def _opened(text: str, depth: int) -> Iterator[str]:
+    """A text broken inside its last brackets, an item a line."""
+    spans = [(0, 0), *_brackets(text)]
+    start, end = max(spans, key=lambda span: span[1] - span[0])
+    inside = text[start + 1:end]
+    items = [item.removeprefix(", ") for item in split(inside, ",", before="")]
+    if end == start or not inside:
+        yield indented(text, depth)
+        return
+    yield indented(text[:start + 1], depth)
+    for item in items:
+        *most, last = _folded(item, depth + 1, 1)
+        yield from most
+        yield f"{last}," if len(items) > 1 else last
+    yield indented(text[end:], depth)
+
+
+def _brackets(text: str) -> Iterator[tuple[int, int]]:
+    """Where the outermost brackets open and close."""
+    level, start = 0, 0
+    for found in re.finditer(r"[(\[{]|[)\]}]", text):
+        level += 1 if found[0] in "([{" else -1
+        if found[0] in "([{" and level == 1:
+            start = found.start()
+        elif level == 0:
+            yield start, found.start()
+
+
+def split(text: str, signs: str, before: str = " ") -> Iterator[str]:
+    """The text cut before each sign outside all brackets that has `before` in front and a space behind."""
+    level, start = 0, 0
+    for found in re.finditer(rf"[(\[{{]|[)\]}}]|(?<={before})(?:{signs})(?= )", text):
+        if found[0] in "([{":
+            level += 1
+        elif found[0] in ")]}":
+            level -= 1
+        elif level == 0 and found.start():
+            yield text[start:found.start()].rstrip()
+            start = found.start()
+    yield text[start:]

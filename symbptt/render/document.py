@@ -1,0 +1,256 @@
+"""From the outline to text: one `Writer` for each format fills the templates, which only loop and place."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from symbptt.derivation import Derivation
+from symbptt.expr.index import T, index, t
+from symbptt.expr.nodes import At
+from symbptt.render import chain, forward, reuse, solution
+from symbptt.render.layout import Layout
+from symbptt.render.outline import (
+    AtLeast,
+    Display,
+    Formula,
+    Listing,
+    Paragraph,
+    Phrase,
+    Ref,
+    Relation,
+    Run,
+    Scalar,
+    Section,
+    Sentence,
+    Several,
+    Space,
+    Span,
+    Steps,
+    Value,
+    Verbatim,
+    When,
+    say,
+)
+from symbptt.render.structure import Printer
+from symbptt.render.symbols import Symbols
+from symbptt.render.target import environment, stamp
+from symbptt.render.words import LANGUAGES, Language
+
+MARGIN = 6
+"""The space between a formula and the reason beside it."""
+SHORT = 3
+"""Up to so many members of a family are listed; more are written with dots."""
+
+
+def outline(d: Derivation) -> tuple[Section, ...]:
+    """The sections of a derivation in reading order."""
+    sections = (forward.model(d), forward.graph(d), chain.derivation(d), chain.written(d), solution.closed(d),
+                solution.proof(d), chain.gradients(d), chain.ends(d), reuse.storage(d), reuse.basis(d))
+    return tuple(s for s in sections if s is not None)
+
+
+@dataclass(frozen=True)
+class Format:
+    """What a document format adds to a notation: how wide a display is, escapes, delimiters, references."""
+
+    name: str
+    suffix: str
+    symbols: type[Symbols]
+    ruler: type[Symbols]
+    width: int
+    escape: Callable[[str], str]
+    inline: str
+    ref: str
+    condition: str
+    note: str
+    plain: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a display."""
+
+    left: str
+    body: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """An item in a notation and a language, for the template of its name."""
+
+    template: str
+    text: str = ""
+    points: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    number: int | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section in a notation and a language."""
+
+    title: str
+    items: tuple[Placed, ...]
+
+
+class Writer:
+    """Writes the outline in one format and language."""
+
+    def __init__(self, form: Format, language: Language) -> None:
+        self.form, self.language = form, language
+        self.print, self.ruler = Printer(form.symbols()), Printer(form.ruler())
+        self.layout = Layout(self.print, self.ruler)
+        self.symbols = self.print.symbols
+
+    def sentence(self, s: Sentence) -> str:
+        """The sentence with formulas in their places."""
+        places = dict(s.places)
+        many = any(isinstance(places.get(name), Several) for name in COUNTED)
+        key = f"{s.key}_more" if many and f"{s.key}_more" in self.language.sentences else s.key
+        return self.language.sentences[key].format(**{name: self.value(v) for name, v in places.items()})
+
+    def value(self, v: Value) -> str:
+        """What stands in a place of a sentence."""
+        return VALUES[type(v)](self, v)
+
+    def math(self, text: str) -> str:
+        """Inline mathematics."""
+        return f"{self.form.inline}{text}{self.form.inline}"
+
+    def times(self, v: When) -> str:
+        """The range of t."""
+        low, high, s = self.print.index(v.lo), self.print.index(v.hi), self.symbols
+        name = self.print.index(index(t))
+        if v.lo != v.hi:
+            return f"{low} {s.at_most} {name} {s.at_most} {high}"
+        late = f" {s.at_least} {self.print.index(index(1))}" if (v.lo - T).const < 0 else ""
+        return f"{name} {s.equal} {low}{late}"
+
+    def run(self, v: Run) -> str:
+        """Members of a family from one time to another."""
+        count = v.last.time - v.first.time
+        if count == index(0):
+            return self.print(v.first)
+        if not count.terms and count.const < SHORT:
+            members = (At(v.first.family, v.first.time + k) for k in range(count.const + 1))
+            return self.symbols.comma.join(map(self.print, members))
+        return self.symbols.comma.join([self.print(v.first), self.symbols.dots, self.print(v.last)])
+
+    def space(self, v: Space) -> str:
+        """The space of a variable."""
+        rows, columns = v.variable.shape
+        sides = [self.print.size(n) for n in ((rows, columns) if columns != 1 else (rows,) if rows != 1 else ())]
+        s = self.symbols
+        reals = s.power(s.reals, f" {s.cross} ".join(sides)) if sides else s.reals
+        return f"{self.print(v.variable)} {s.element} {reals}"
+
+    def rows(self, d: Display) -> tuple[Row, ...]:
+        """The lines of a display: each relation on its own, long ones broken, reasons beside them if all fit."""
+        width = self.form.width - self.layout.measure(d.left)
+        relations = self._fitting(d.relations, width)
+        words = [self.reasons(r.reasons) for r in relations]
+        widest = max(self.layout.measure(r.right) for r in relations)
+        beside = widest + max(map(len, words)) + MARGIN <= width
+        made = [row for r, w in zip(relations, words, strict=True) for row in self._relation(r, w, beside, width)]
+        first = made[0]
+        if first.body.startswith(self.symbols.equal):
+            made[0] = Row(self.print(d.left), first.body, first.note)
+        else:
+            made.insert(0, Row(self.print(d.left), ""))
+        if d.when is not None:
+            made = self._conditioned(made, self.form.condition.format(self.times(d.when)), d, width)
+        return self._lined_up(made) if self.form.plain else tuple(made)
+
+    def _fitting(self, relations: tuple[Relation, ...], width: int) -> list[Relation]:
+        """The rows of a proof without those that no line can hold; their reasons go to the next row."""
+        kept: list[Relation] = []
+        waiting: tuple[Value, ...] = ()
+        for k, r in enumerate(relations):
+            reasons = tuple(dict.fromkeys((*waiting, *r.reasons)))
+            if r.reasons and k < len(relations) - 1 and self.layout.widest(r.right, width) > width:
+                waiting = reasons
+            else:
+                kept.append(Relation(r.right, reasons))
+                waiting = ()
+        return kept
+
+    def _relation(self, r: Relation, words: str, beside: bool, width: int) -> list[Row]:
+        lines = self._folded(self.layout.lines(r.right, width), width)
+        above = textwrap.wrap(words, width - MARGIN) if words and not beside else []
+        note = self.form.note.format(words) if words and beside else ""
+        return [*(Row("", self.form.note.format(line)) for line in above),
+                Row("", f"{self.symbols.equal} {lines[0]}", note), *(Row("", self.symbols.quad + x) for x in lines[1:])]
+
+    def _conditioned(self, rows: list[Row], condition: str, d: Display, width: int) -> list[Row]:
+        last = d.relations[-1].right
+        if self.layout.measure(last) + len(condition) <= width:
+            return [*rows[:-1], Row(rows[-1].left, rows[-1].body + condition, rows[-1].note)]
+        return [*rows, Row("", condition)]
+
+    def _folded(self, lines: list[str], width: int) -> list[str]:
+        """Lines of plain text that are still too long, folded at spaces."""
+        if not self.form.plain:
+            return lines
+        return [x for line in lines for x in textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False,
+                                                           subsequent_indent=self.symbols.quad)]
+
+    def _lined_up(self, rows: list[Row]) -> tuple[Row, ...]:
+        left, body = (max(len(cell) for cell in cells) for cells in zip(*((r.left, r.body) for r in rows), strict=True))
+        noted = any(r.note for r in rows)
+        return tuple(Row(r.left.ljust(left), r.body.ljust(body) if noted else r.body, r.note) for r in rows)
+
+    def reasons(self, values: tuple[Value, ...]) -> str:
+        """Why a row follows; equations by bare number, since the row stands in a formula."""
+        numbers = [f"({v.number})" for v in values if isinstance(v, Ref)]
+        laws = [self.value(v) for v in values if not isinstance(v, Ref)]
+        key = "reason" if len(numbers) == 1 else "reason_more"
+        equations = [self.language.sentences[key].format(equations=self.language.joined(numbers))] if numbers else []
+        return ", ".join(equations + laws)
+
+    def part(self, section: Section) -> Part:
+        """A section."""
+        items = tuple(PLACED[type(item)](self, item) for item in section.items)
+        return Part(self.language.titles[section.title], items)
+
+
+COUNTED = ("equations", "losses", "values", "recursion")
+"""Places whose number decides between the singular and the plural of a sentence."""
+
+VALUES: dict[type[object], Callable[[Writer, Any], str]] = {
+    Formula: lambda w, v: w.math(w.print(v.expression)),
+    Scalar: lambda w, v: w.math(w.print.size(v.expression)),
+    Space: lambda w, v: w.math(w.space(v)),
+    Run: lambda w, v: w.math(w.run(v)),
+    When: lambda w, v: w.math(w.times(v)),
+    Steps: lambda w, v: w.math(f"{w.print.index(index(T))} {w.symbols.equal} {v.steps}"),
+    AtLeast: lambda w, v: w.math(f"{w.print.index(v.left)} {w.symbols.at_least} {w.print.index(v.right)}"),
+    Ref: lambda w, v: w.form.ref.format(v.number),
+    Span: lambda w, v: w.language.sentences["span"].format(first=w.value(Ref(v.first)), last=w.value(Ref(v.last))),
+    Verbatim: lambda w, v: w.form.escape(v.text),
+    Phrase: lambda w, v: w.language.phrases[v.table][v.key],
+    Several: lambda w, v: w.language.joined([w.value(x) for x in v.values]),
+    Sentence: lambda w, v: w.sentence(v),
+}
+"""A row for every kind of value."""
+
+PLACED: dict[type[object], Callable[[Writer, Any], Placed]] = {
+    Paragraph: lambda w, v: Placed(v.template, text=" ".join(map(w.sentence, v.sentences))),
+    Display: lambda w, v: Placed(v.template, rows=w.rows(v), number=v.number),
+    Listing: lambda w, v: Placed(v.template, points=tuple(map(w.sentence, v.points))),
+}
+"""A row for every kind of item."""
+
+
+def document(d: Derivation, form: Format, lang: str) -> str:
+    """The whole document."""
+    writer = Writer(form, LANGUAGES[lang])
+    model = d.model
+    source = writer.sentence(say("source", source=Verbatim(model.source))) if model.source else ""
+    template = environment().get_template(f"{form.name}/document{form.suffix}.jinja")
+    text = template.render(stamp=stamp(d, form.name), title=form.escape(model.title or model.name), source=source,
+                           parts=[writer.part(section) for section in outline(d)])
+    return "\n".join(line.rstrip() for line in text.split("\n"))

@@ -1,0 +1,39 @@
+"""Names as people read them: W_hx is a W with the subscript hx, lambda_ is the letter λ."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+GREEK: dict[str, tuple[str, str]] = {
+    "alpha": (r"\alpha", "α"), "beta": (r"\beta", "β"), "gamma": (r"\gamma", "γ"), "delta": (r"\delta", "δ"),
+    "epsilon": (r"\epsilon", "ε"), "zeta": (r"\zeta", "ζ"), "eta": (r"\eta", "η"), "theta": (r"\theta", "θ"),
+    "iota": (r"\iota", "ι"), "kappa": (r"\kappa", "κ"), "lambda": (r"\lambda", "λ"), "mu": (r"\mu", "μ"),
+    "nu": (r"\nu", "ν"), "xi": (r"\xi", "ξ"), "pi": (r"\pi", "π"), "rho": (r"\rho", "ρ"), "sigma": (r"\sigma", "σ"),
+    "tau": (r"\tau", "τ"), "upsilon": (r"\upsilon", "υ"), "phi": (r"\phi", "φ"), "chi": (r"\chi", "χ"),
+    "psi": (r"\psi", "ψ"), "omega": (r"\omega", "ω"), "Gamma": (r"\Gamma", "Γ"), "Delta": (r"\Delta", "Δ"),
+    "Theta": (r"\Theta", "Θ"), "Lambda": (r"\Lambda", "Λ"), "Xi": (r"\Xi", "Ξ"), "Pi": (r"\Pi", "Π"),
+    "Sigma": (r"\Sigma", "Σ"), "Upsilon": (r"\Upsilon", "Υ"), "Phi": (r"\Phi", "Φ"), "Psi": (r"\Psi", "Ψ"),
+    "Omega": (r"\Omega", "Ω"),
+}
+"""Greek letters by name: the LaTeX macro and the character."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name taken apart: what stands on the line, and its subscripts in order."""
+
+    base: str
+    subscripts: tuple[str, ...] = ()
+
+
+def split(name: str) -> Name:
+    """Take a name apart at its underscores; digits that follow one letter are a subscript too: W1 reads as W_1.
+
+    A trailing underscore, which keeps a name apart from a keyword, is not read.
+    """
+    base, *subscripts = [part for part in name.split("_") if part] or [name]
+    letter, digits = re.fullmatch(r"(.*?)(\d*)", base).groups()  # type: ignore[union-attr]
+    if digits and (len(letter) == 1 or letter in GREEK):
+        base, subscripts = letter, [digits, *subscripts]
+    return Name(base, tuple(subscripts))

@@ -1,0 +1,214 @@
+"""The NumPy module of a derivation: one file that needs NumPy and nothing else."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from symbptt.derivation import Derivation, Line
+from symbptt.program.build import program
+from symbptt.program.carry import carried
+from symbptt.program.statements import Function, Output, Program, SizeSource, Variable
+from symbptt.render.arrays import NUMPY, WIDTH, Block, Writer, indented, size
+from symbptt.render.target import environment, stamp
+
+WRITE = Writer(NUMPY)
+BLOCK = Block(WRITE)
+
+STATED = ("model", "objective")
+DERIVED = ("direct", "adjoint", "boundary", "initial", "letter", "closed", "gradient")
+"""The kinds of lines that statements refer to."""
+
+CHECKED = {"states": 'states = _stacks("states", states, STATES, given, size)',
+           "direct": 'direct = _stacks("direct", direct, DIRECT, given, size)'}
+
+
+def numpy_program(derivation: Derivation) -> str:
+    """The text of the module.
+
+    Raises:
+        ValueError: the arrays leave a size open or say nothing of T, or a loss reads an earlier input.
+    """
+    made = program(derivation)
+    module = _Module(derivation, made)
+    parts = module.parts()
+    template = environment().get_template("numpy/module.py.jinja")
+    bare = template.render(**parts, helpers=[])
+    return template.render(**parts, helpers=carried(bare))
+
+
+class _Module:
+    """What the template places, for one program."""
+
+    def __init__(self, derivation: Derivation, made: Program) -> None:
+        self.derivation, self.model, self.made = derivation, derivation.model, made
+        self.targets = [v.name for v in self.model.targets]
+        self.clock = str((*self.model.inputs, *self.model.targets)[0].name)
+
+    def parts(self) -> dict[str, object]:
+        """Everything by its name in the template."""
+        made, closed = self.made, self.made.closed
+        names = ", ".join(f'"{loss.name}"' for loss in made.losses)
+        return {
+            "about": list(self._about()), "tables": list(self._tables()), "model": self.model.name, "batch": made.batch,
+            "forward": self._forward(), "objective": self._objective(), "backward": self._backward(),
+            "closed": self._closed(closed) if closed is not None else None,
+            "closed_reads_states": closed is not None and "states" in closed.uses,
+            "states": self._listed(made.families), "direct": self._listed(made.read_by_losses),
+            "opaque": made.losses, "only": made.losses[0].name if len(made.losses) == 1 else None,
+            "named": f"_one_loss(loss, {names})" if len(made.losses) == 1 else f"_named_losses(loss, {names})",
+            "sizes": [_source(s) for s in made.sizes], "shapes": list(self._shapes()),
+            "steps": 4 + min(max(self.model.lags.values(), default=0), 8)}
+
+    def _forward(self) -> list[str]:
+        function = self.made.forward
+        return self._body(function, [], list(_result("return", function.results[0])))
+
+    def _objective(self) -> list[str]:
+        start = "direct: dict[str, Array] = {}"
+        return self._body(self.made.objective, [start], [indented("return values, direct", 1)])
+
+    def _backward(self) -> list[str]:
+        grads, adjoints = self.made.backward.results
+        results = [*_result("grads =", grads), *_result("adjoints =", adjoints), indented("return grads, adjoints", 1)]
+        return self._body(self.made.backward, list(CHECKED.values()), results)
+
+    def _closed(self, function: Function) -> list[str]:
+        reads = ["states = forward(params, data) if states is None else states", CHECKED["states"]]
+        checks = [*(reads if "states" in function.uses else []), CHECKED["direct"]]
+        return self._body(function, checks, list(_result("return", function.results[0])))
+
+    def _body(self, function: Function, checks: list[str], results: list[str]) -> list[str]:
+        """Statements with, in front, what they read and, behind, what they return."""
+        lines = [*BLOCK.lines(function.body), *results]
+        used = set(re.findall(r"\w+", "\n".join([*checks, *lines])))
+        return [*(indented(line, 1) for line in self._head(checks, used, function.uses)), "", *lines]
+
+    def _head(self, checks: list[str], used: set[str], variables: frozenset[str]) -> Iterator[str]:
+        lines = [*checks, *self._lengths(used), *self._given(used, variables)]
+        if used & {"size", "given"} or any("given[" in line for line in lines):
+            yield f"given, {'size' if 'size' in used else '_'} = _read(params, data)"
+        yield from lines
+
+    def _lengths(self, used: set[str]) -> Iterator[str]:
+        if self.made.batch in used:
+            yield f'T, {self.made.batch} = given["{self.clock}"].shape[:2]'
+        elif "T" in used:
+            yield f'T = len(given["{self.clock}"])'
+        if "dtype" in used:
+            first = next(v.key for v in self.made.variables if v.key not in self.targets)
+            yield f'dtype = given["{first}"].dtype'
+
+    def _given(self, used: set[str], variables: frozenset[str]) -> Iterator[str]:
+        yield from (f'{v.local} = given["{v.key}"]' for v in self.made.variables
+                    if v.group == "params" and v.local in variables)
+        yield from (f'{local} = _number(params, "{key}")' for key, local in self.made.constants if local in used)
+
+    def _axes(self, v: Variable) -> list[str]:
+        return [self.made.batch if axis == "B" else str(axis) for axis in v.axes]
+
+    def _listed(self, variables: Iterable[Variable]) -> list[str]:
+        return _wrapped(", ".join(f"{v.key} ({', '.join(self._axes(v))})" for v in variables))
+
+    def _tables(self) -> Iterator[str]:
+        def entries(variables: Iterable[Variable]) -> list[str]:
+            return [f'"{v.key}": {_quoted(self._axes(v))}' for v in variables]
+
+        shapes = "dict[str, tuple[str, ...]]"
+        yield from _table("PARAMETERS", shapes, entries(v for v in self.made.variables if v.group == "params"))
+        yield from _table("DATA", shapes, entries(v for v in self.made.variables if v.group == "data"))
+        yield from _table("STATES", shapes, entries(self.made.families))
+        yield from _table("DIRECT", shapes, entries(self.made.read_by_losses))
+        constants = [f'"{key}": {0.7 + 0.1 * (k % 3):.1f}' for k, (key, _) in enumerate(self.made.constants)]
+        yield from _table("CONSTANTS", "dict[str, float]", constants)
+        yield f"TARGETS: tuple[str, ...] = {_quoted(self.targets)}"
+        yield f'CLOCK = "{self.clock}"'
+        sizes = [f'"{s.name}": {3 + k}' for k, s in enumerate(self.model.sizes)]
+        yield from _table("CHECKED_SIZES", "dict[str, int]", sizes)
+
+    def _shapes(self) -> Iterator[tuple[str, str]]:
+        """(key, shape as code) of everything that has one."""
+        for key, v in {v.key: v for v in (*self.made.variables, *self.made.families)}.items():
+            yield key, _tuple([axis if isinstance(axis, str) else size(axis).text for axis in v.axes])
+
+    def _about(self) -> Iterator[str]:
+        """The docstring of the module, line by line."""
+        model = self.model
+        title = (model.title or model.name).rstrip(".")
+        yield from _wrapped(escaped(f"{title}: gradients by back-propagation through time."))
+        if model.source:
+            yield from ("", *_wrapped(escaped(f"Source: {model.source}")))
+        yield from ("", f"The model {model.name}, for t = 1 … T; vectors are columns:", "")
+        yield from self._equations(*STATED)
+        yield from ("", *_wrapped(" ".join(self._reduction())))
+        yield from ("", "Behind each statement stands the number of the equation that it computes:", "")
+        yield from self._equations(*DERIVED)
+        yield from ("", *_wrapped(
+            "A gradient has the shape of its variable; dL/dv[s] = 0 for s > T; d+L/dv is what the losses that read v "
+            "send to it. Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T; the "
+            "steps inside a function are kept by their time. Run as a program, the module checks itself."))
+        yield from ("", *_wrapped(escaped(stamp(self.derivation, "numpy"))))
+
+    def _equations(self, *kinds: str) -> Iterator[str]:
+        for line in self.derivation.lines:
+            if line.kind in kinds:
+                yield from textwrap.wrap(
+                    escaped(f"{line.left} = {line.forms[-1]}{_span(line)}"), 110, break_long_words=False,
+                    initial_indent=f"    {f'({line.number})'.ljust(6)}", subsequent_indent=" " * 14,
+                    break_on_hyphens=False)
+
+    def _reduction(self) -> Iterator[str]:
+        for term in self.model.losses:
+            over = "the mean over the T steps" if term.reduce == "mean" else "the sum over the T steps"
+            yield f"{term.loss} enters L as {'' if term.weight == 1 else f'{term.weight} times '}{over}."
+        yield f"L and all gradients of parameters are sums over the {self.made.batch} samples."
+
+
+def _span(line: Line) -> str:
+    """The times for which a line that is derived holds."""
+    if line.kind in STATED or line.lo is None or line.lo == line.hi:
+        return ""
+    return f"    for {line.lo} <= t <= {line.hi}"
+
+
+def _result(label: str, outputs: Iterable[Output]) -> Iterator[str]:
+    """A dictionary of results, on one line where it fits."""
+    entries = [f'"{o.key}": {WRITE(o.value)}' for o in outputs]
+    line = indented(f"{label} {{{', '.join(entries)}}}", 1)
+    if len(line) <= WIDTH - 20:
+        yield line
+    else:
+        yield from (indented(f"{label} {{", 1), *(indented(f"{entry},", 2) for entry in entries), indented("}", 1))
+
+
+def _table(name: str, kind: str, entries: list[str]) -> Iterator[str]:
+    """A dictionary at the top of the module."""
+    if entries:
+        yield from (f"{name}: {kind} = {{", *(indented(f"{entry},", 1) for entry in entries), "}")
+    else:
+        yield f"{name}: {kind} = {{}}"
+
+
+def _tuple(items: list[str]) -> str:
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def _quoted(items: list[str]) -> str:
+    return _tuple([f'"{item}"' for item in items])
+
+
+def _source(source: SizeSource) -> tuple[str, str]:
+    length = f'given["{source.key}"].shape[{source.axis}]'
+    if source.minus != 0:
+        length = f"({length} - {size(source.minus):atom})"
+    return source.size, f"{length} // {source.over}" if source.over != 1 else length
+
+
+def escaped(text: str) -> str:
+    """Text that may stand inside a docstring."""
+    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False)

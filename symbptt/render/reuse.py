@@ -1,0 +1,105 @@
+"""The sections at the end: what is stored and reused, and what the theorems rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from symbptt.derivation import Derivation, Line
+from symbptt.expr.index import Index, IndexVar, T, index, t
+from symbptt.expr.nodes import Adjoint, At, Binder, Derivative, Matrix
+from symbptt.expr.walk import children, substitute, visit
+from symbptt.render.forward import ALWAYS
+from symbptt.render.outline import (
+    AtLeast,
+    Formula,
+    Item,
+    Listing,
+    Phrase,
+    Run,
+    Section,
+    Sentence,
+    Value,
+    paragraph,
+    references,
+    say,
+    several,
+)
+from symbptt.render.solution import equation_of, hypotheses
+
+COMPUTED = ("direct", "boundary", "adjoint", "initial", "gradient")
+"""The kinds of lines by which gradients are computed."""
+
+
+def storage(d: Derivation) -> Section:
+    """Which gradients are stored and where they are used; which values of the forward pass the gradients need."""
+    lines = [line for line in d.lines if line.kind in COMPUTED]
+    items: list[Item] = []
+    uses = tuple(_uses(d, lines))
+    if uses:
+        items += [paragraph("stored"), Listing(uses)]
+    needs = tuple(_needs(lines))
+    if needs:
+        items += [paragraph("needed"), Listing(needs)]
+    return Section("storage", tuple(items))
+
+
+def _uses(d: Derivation, lines: list[Line]) -> Iterator[Sentence]:
+    for e in d.model.equations:
+        family = e.left.family
+        users = [line.number for line in lines if any(
+            isinstance(n, Adjoint) and isinstance(n.of, At) and n.of.family == family for n in visit(line.forms[-1]))]
+        if users:
+            yield say("used", gradient=Formula(Adjoint(At(family, t))), equations=references(*users))
+
+
+def _needs(lines: list[Line]) -> Iterator[Sentence]:
+    for line in lines:
+        bounds = {t: (line.lo, line.hi)} if line.lo is not None and line.hi is not None else {}
+        runs = dict.fromkeys(_values(line.forms[-1], bounds))
+        if runs:
+            yield say("needs", gradient=Formula(line.left), equation=references(line.number), values=several(*runs))
+
+
+def _values(e: Matrix, bounds: dict[IndexVar, tuple[Index, Index]]) -> Iterator[Run]:
+    """The members that an expression reads as values, not those that it differentiates by, over the range of t."""
+    if isinstance(e, At):
+        low, high = ({v: pair[k] for v, pair in bounds.items()} for k in (0, 1))
+        yield Run(substitute(e, low), substitute(e, high))
+        return
+    if isinstance(e, Derivative):
+        return
+    inner = {**bounds, e.var: (e.lo, e.hi)} if isinstance(e, Binder) else bounds
+    for a in children(e):
+        yield from _values(a, inner)
+
+
+def basis(d: Derivation) -> Section | None:
+    """What the theorems rest on: definitions, laws, hypotheses, assumptions."""
+    if not d.theorems:
+        return None
+    numbers = [line.number for line in d.lines if line.theorem is not None]
+    used = sorted({name for q in d.theorems for name in q.theorem.used})
+    equations = [n for n in (equation_of(d, name) for name in used) if n is not None]
+    defined = {q.name for q in d.definitions}
+    laws = [name for name in used if name not in defined]
+    points = [say("rests_definitions", equations=references(*equations))] if equations else []
+    points += [say("rests_law", law=Phrase("laws", name)) for name in laws]
+    forms = strongest(h for q in d.theorems for h in q.theorem.hypotheses)
+    if forms:
+        points.append(say("rests_hypotheses", bounds=_bounds(forms)))
+    points.append(say("rests_beyond"))
+    for term in dict.fromkeys(term.loss for term in d.model.losses):
+        points.append(say("rests_loss", loss=Formula(term)))
+    return Section("basis", (paragraph("rests", equations=references(*numbers)), Listing(tuple(points))))
+
+
+def strongest(forms: Iterable[Index]) -> frozenset[Index]:
+    """The forms ≥ 0 that no other one implies by a constant."""
+    kept = frozenset(forms)
+    return frozenset(f for f in kept if not any(f != g and not (f - g).terms and (f - g).const > 0 for g in kept))
+
+
+def _bounds(forms: frozenset[Index]) -> Value:
+    if forms == {t - Index(1), T - index(t)}:
+        return ALWAYS
+    return several(*(AtLeast(a, b) for a, b in hypotheses(forms)))

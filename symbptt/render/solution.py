@@ -1,0 +1,121 @@
+"""The sections about the closed form: how it is found, and its proof by induction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from symbptt.derivation import Derivation
+from symbptt.expr.index import Index, index, t
+from symbptt.expr.nodes import Adjoint, At, Matrix, Plus
+from symbptt.expr.nodes import Times as Product
+from symbptt.expr.walk import children, rebuild
+from symbptt.proof.statement import Row
+from symbptt.render.forward import display
+from symbptt.render.outline import (
+    Display,
+    Formula,
+    Item,
+    Phrase,
+    Ref,
+    Relation,
+    Section,
+    Value,
+    paragraph,
+    references,
+)
+from symbptt.render.structure import flattened
+
+
+def closed(d: Derivation) -> Section:
+    """The closed form, or that there is nothing to unroll."""
+    return Section("closed", tuple(_closed(d)))
+
+
+def _closed(d: Derivation) -> Iterator[Item]:
+    form = d.closed
+    if form is None:
+        yield paragraph("closed_none")
+        return
+    recursion = references(*(d.number("adjoint", v.name) for v in form.carried))
+    letters = d.of_kind("letter")
+    if letters:
+        yield paragraph("letters", recursion=recursion)
+        yield from map(display, letters)
+        yield paragraph("recursion_in_letters")
+        yield Display(form.stacked, (Relation(form.step(index(t))),))
+        yield paragraph("unrolled_letters")
+    else:
+        yield paragraph("unrolled", recursion=recursion)
+    yield from map(display, d.of_kind("closed"))
+    if d.of_kind("reversed"):
+        yield paragraph("reversed")
+        yield from map(display, d.of_kind("reversed"))
+    selected = [(v, row) for v, row in ((v, form.select[v.name]) for v in form.carried) if row is not None]
+    if selected:
+        yield paragraph("selected")
+        for v, row in selected:
+            yield Display(Adjoint(At(v, t)), (Relation(Product(row, form.stacked)),))
+
+
+def proof(d: Derivation) -> Section | None:
+    """The induction: statement, base, hypothesis, step with a reason for each row."""
+    if d.induction is None or d.closed is None:
+        return None
+    found = d.induction
+    given = references(*(d.number("adjoint", v.name) for v in d.closed.carried))
+    number = references(*(line.number for line in d.of_kind("closed")))
+    return Section("proof", (
+        paragraph("proof", closed=number, recursion=given),
+        paragraph("base", left=Formula(found.base[0])), _chain(d, *found.base),
+        paragraph("hypothesis"), Display(found.hypothesis[0], (Relation(found.hypothesis[1]),)),
+        paragraph("step"), _chain(d, *found.step),
+        paragraph("proved", closed=number)))
+
+
+def _chain(d: Derivation, left: Matrix, rows: tuple[Row, ...]) -> Display:
+    """The rows that look different from the one before: associativity cannot be seen; unfoldings in a row are one."""
+    seen = flat(left)
+    kept: list[Relation] = []
+    for row in rows:
+        if flat(row.right) != seen:
+            here = Relation(row.right, tuple(reason(d, name) for name in row.reasons))
+            if kept and _unfolds(kept[-1]) and _unfolds(here):
+                here = Relation(here.right, tuple(dict.fromkeys((*kept.pop().reasons, *here.reasons))))
+            kept.append(here)
+        seen = flat(row.right)
+    return Display(left, tuple(kept))
+
+
+def _unfolds(row: Relation) -> bool:
+    return all(isinstance(v, Ref) for v in row.reasons)
+
+
+def flat(e: Matrix) -> Matrix:
+    """The expression without the parentheses that no notation prints."""
+    operands = tuple(flat(a) for a in children(e))
+    made = rebuild(e, operands) if operands else e
+    return type(made)(*flattened(made, type(made))) if isinstance(made, Plus | Product) else made
+
+
+def reason(d: Derivation, name: str) -> Value:
+    """Why a row follows: an equation by number, or a law by name."""
+    number = equation_of(d, name)
+    return Ref(number) if number is not None else Phrase("reasons", name)
+
+
+def equation_of(d: Derivation, name: str) -> int | None:
+    """The number of the equation that a definition of the proofs stands for."""
+    heads = {q.name: q.left for q in d.definitions}
+    if name not in heads:
+        return None
+    lines = d.of_kind("adjoint", "direct", "letter", "initial", "gradient")
+    return next((line.number for line in lines if line.left == heads[name]), None)
+
+
+def hypotheses(forms: frozenset[Index]) -> list[tuple[Index, Index]]:
+    """Each form ≥ 0 as left ≥ right without negative terms, in a fixed order."""
+    made = []
+    for form in sorted(forms, key=str):
+        above = Index(max(form.const, 0), [(v, a) for v, a in form.terms if a > 0])
+        made.append((above, above - form))
+    return made

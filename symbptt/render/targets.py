@@ -1,0 +1,138 @@
+"""The table of targets: what a derivation can be turned into, and where it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from symbptt.derivation import Derivation
+from symbptt.expr.index import Index, t
+from symbptt.proof.statement import ProvedStatement
+from symbptt.render.document import Format, Writer, document
+from symbptt.render.escape import latex_words, markdown_words, plain_words
+from symbptt.render.math import Latex, Ruler, latex
+from symbptt.render.numpy_program import numpy_program
+from symbptt.render.outline import AtLeast, When
+from symbptt.render.solution import hypotheses
+from symbptt.render.target import write
+from symbptt.render.unicode import Unicode
+from symbptt.render.words import LANGUAGES
+
+LATEX = Format("latex", ".tex", Latex, Ruler, width=74, escape=latex_words, inline="$", ref=r"\eqref{{eq:{}}}",
+               condition=r"\qquad ({})", note=r"\qquad\text{{[{}]}}")
+MARKDOWN = Format("markdown", ".md", Latex, Ruler, width=74, escape=markdown_words, inline="$", ref="({})",
+                  condition=r"\qquad ({})", note=r"\qquad\text{{[{}]}}")
+TEXT = Format("text", ".txt", Unicode, Unicode, width=88, escape=plain_words, inline="", ref="({})",
+              condition="    ({})", note="    [{}]", plain=True)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One target: its name, the suffix of its files, and how it is made; a document is made in a language."""
+
+    name: str
+    suffix: str
+    make: Callable[[Derivation, str], str]
+    program: bool = False
+
+    def path(self, derivation: Derivation) -> Path:
+        """Where it is written, below the folder of the model; a program can be imported under its file's name."""
+        name = derivation.model.name
+        return Path(self.name) / f"{name.replace('-', '_') if self.program else name}{self.suffix}"
+
+
+def _document(form: Format) -> Target:
+    return Target(form.name, form.suffix, lambda d, lang: document(d, form, lang))
+
+
+def _program(name: str, suffix: str, make: Callable[[Derivation], str]) -> Target:
+    return Target(name, suffix, lambda d, _: make(d), program=True)
+
+
+TARGETS: dict[str, Target] = {target.name: target for target in (
+    _document(TEXT),
+    _document(LATEX),
+    _document(MARKDOWN),
+    _program("numpy", ".py", numpy_program),
+)}
+"""Every target by name, a row each."""
+
+
+def documents() -> list[str]:
+    """The names of the document formats."""
+    return [target.name for target in TARGETS.values() if not target.program]
+
+
+def programs() -> list[str]:
+    """The names of the program targets."""
+    return [target.name for target in TARGETS.values() if target.program]
+
+
+def languages() -> list[str]:
+    """The codes of the document languages."""
+    return list(LANGUAGES)
+
+
+def render(derivation: Derivation, target: str, lang: str = "en") -> str:
+    """The derivation as one target, in a language where it has words.
+
+    Raises:
+        ValueError: there is no such target or language.
+    """
+    if target not in TARGETS:
+        raise ValueError(f"there is no target {target!r}; there are {', '.join(TARGETS)}")
+    if lang not in LANGUAGES:
+        raise ValueError(f"there is no language {lang!r}; there are {', '.join(LANGUAGES)}")
+    return TARGETS[target].make(derivation, lang)
+
+
+def everything(derivation: Derivation) -> dict[Path, str]:
+    """Every target by the path at which it stands below the folder of the model."""
+    return {target.path(derivation): target.make(derivation, "en") for target in TARGETS.values()}
+
+
+def save(derivation: Derivation, folder: Path) -> list[Path]:
+    """Write every target below the folder of the model, each in a folder of its own; nothing when one cannot be made.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    made = {folder / path: text for path, text in everything(derivation).items()}
+    for path, text in made.items():
+        write(path, text)
+    return list(made)
+
+
+def theorem(proved: ProvedStatement) -> str:
+    """A theorem on one line of plain text, with the range of t for which it holds."""
+    writer = Writer(TEXT, LANGUAGES["en"])
+    found = proved.theorem
+    line = f"{writer.print(found.left)} = {writer.print(found.right)}"
+    return f"{line}    for {_range(writer, found.hypotheses)}" if found.hypotheses else line
+
+
+def _range(writer: Writer, forms: frozenset[Index]) -> str:
+    lower, upper = ([f for f in forms if f.coefficient(t) == sign] for sign in (1, -1))
+    if len(lower) == len(upper) == 1 and len(forms) == 2:
+        return writer.value(When(t - lower[0], t + upper[0]))
+    return ", ".join(writer.value(AtLeast(a, b)) for a, b in hypotheses(forms))
+
+
+def theorems(found: Iterable[ProvedStatement]) -> Iterator[str]:
+    """Theorems as lines of plain text: the definitions that they use, then each theorem, then how many there are."""
+    writer = Writer(TEXT, LANGUAGES["en"])
+    listed = tuple(found)
+    for d in dict.fromkeys(d for q in listed for d in q.proof.definitions if d.name in q.theorem.used):
+        line = f"{writer.print(d.left)} := {writer.print(d.right)}"
+        yield line if d.lo is None or d.hi is None else f"{line}    for {writer.value(When(d.lo, d.hi))}, 0 beyond"
+    yield ""
+    yield from map(theorem, listed)
+    yield ""
+    steps = sum(len(q.proof.steps) for q in listed)
+    yield f"{len(listed)} theorems proved; the kernel replayed {steps} steps" if listed else \
+        "nothing recurs in this model: every gradient is a single step, and there is nothing to prove"
+
+
+__all__ = ["TARGETS", "Target", "documents", "everything", "languages", "latex", "programs", "render", "save",
+           "theorem", "theorems"]

@@ -1,0 +1,81 @@
+"""Formulas as plain text for the terminal: ∂L/∂hₜ = W_hh⊤ ∂L/∂hₜ₊₁ + W_qh⊤ ∂L/∂oₜ."""
+
+from __future__ import annotations
+
+from symbptt.expr.nodes import Matrix
+from symbptt.render.names import GREEK, Name, split
+from symbptt.render.structure import Printer
+from symbptt.render.symbols import Sign, Symbols
+
+LOW = dict(zip("0123456789+−aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
+"""The characters that Unicode has as subscripts."""
+
+SIGNS: dict[Sign, str] = {"sum": "Σ", "product": "Π"}
+
+
+def lowered(text: str) -> str:
+    """The text as a subscript: lowered where Unicode has all its characters, else behind an underscore."""
+    if all(c in LOW for c in text):
+        return "".join(LOW[c] for c in text)
+    return f"_{text}" if text.isalnum() else f"_{{{text}}}"
+
+
+class Unicode(Symbols):
+    """The table of plain text."""
+
+    minus = "−"
+    at_most, at_least, element, dots, cross, reals = "≤", "≥", "∈", "…", "×", "ℝ"
+    quad = "  "
+    partial = "∂"
+    direct = "∂⁺"
+
+    def letter(self, name: Name, _bold: bool, time: str | None) -> str:
+        scripts = [GREEK[s][1] if s in GREEK else s for s in name.subscripts]
+        base = GREEK[name.base][1] if name.base in GREEK else name.base
+        if time is not None:
+            return base + lowered(",".join([*scripts, time]))
+        text = "_".join(scripts)
+        return base + (lowered(text) if text.isdigit() else f"_{text}" if text else "")
+
+    def variable(self, name: str) -> str:
+        return self.letter(split(name), False, None)
+
+    def function(self, name: str) -> str:
+        return "ℓ" if name == "l" else self.letter(split(name), False, None)
+
+    def fraction(self, above: str, below: str) -> str:
+        return f"({_whole(above)}/{_whole(below)})"
+
+    def quotient(self, above: str, below: str) -> str:
+        return f"{above}/{below}"
+
+    def parenthesised(self, text: str) -> str:
+        return f"({text})"
+
+    def power(self, base: str, exponent: str) -> str:
+        return f"{base}^{exponent if exponent.isalnum() else f'({exponent})'}"
+
+    def transposed(self, base: str) -> str:
+        return f"{base}⊤"
+
+    def big(self, sign: Sign, lower: str, upper: str) -> str:
+        return f"{SIGNS[sign]}_{{{lower}}}^{{{upper}}}"
+
+    def prod(self, outer: str, inner: str) -> str:
+        return f"prod({outer}, {inner})"
+
+    def block(self, rows: list[list[str]]) -> str:
+        return "[" + "; ".join(", ".join(row) for row in rows) + "]"
+
+
+def _whole(text: str) -> str:
+    return f"({text})" if " " in text else text
+
+
+def text(e: Matrix) -> str:
+    """One line of plain text for an expression.
+
+    Raises:
+        KeyError: it holds a node that is not in the vocabulary.
+    """
+    return Printer(Unicode())(e)

@@ -1,0 +1,238 @@
+"""The words of documents by language: titles, sentences with places for formulas, phrases for rules and reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Language:
+    """All words of one language. `pair` joins two values, `last` the last of more than two, `between` the others."""
+
+    titles: dict[str, str]
+    sentences: dict[str, str]
+    phrases: dict[str, dict[str, str]]
+    between: str
+    pair: str
+    last: str
+
+    def joined(self, texts: list[str]) -> str:
+        """Texts as a list in a sentence."""
+        if len(texts) <= 2:
+            return self.pair.join(texts)
+        return self.between.join(texts[:-1]) + self.last + texts[-1]
+
+
+ENGLISH = Language(
+    between=", ", pair=" and ", last=" and ",
+    titles={
+        "model": "The model",
+        "graph": "What depends on what",
+        "derivation": "The gradients, step by step",
+        "written": "The given number of steps, written out",
+        "closed": "The closed form",
+        "proof": "Proof by induction",
+        "gradients": "The gradients of the parameters",
+        "ends": "Initial values and inputs",
+        "storage": "What is stored and reused",
+        "basis": "What the theorems rest on",
+    },
+    sentences={
+        "source": "Source: {source}.",
+        "model": "For {when} the model computes",
+        "objective": "The objective is",
+        "variables": "The sizes and the variables are",
+        "size": "{size}, a size",
+        "size_described": "{size}, a size: {description}",
+        "variable": "{space}, {role}",
+        "constant": "{constant}, a constant scalar",
+        "given": "Given are {values}.",
+        "given_initial": "Before the first step {values} is given as well.",
+        "given_initial_more": "Before the first step {values} are given as well.",
+        "shapes": "A gradient has the shape of the variable that it belongs to.",
+        "beyond": "Times beyond the last step do not exist: the gradient of {objective} with respect to a "
+                  "variable there is zero.",
+        "direct_notation": "A derivative with a plus is direct: it counts the losses that read the variable "
+                           "themselves and nothing that happens later.",
+        "prod": "The operator prod stands for the chain rule before it is evaluated: it multiplies a gradient by "
+                "a derivative in the order and with the transposes that the shapes ask for.",
+        "graph": "For {when} each variable is computed from others:",
+        "computed": "{variable} from {sources}",
+        "computed_alone": "{variable} from nothing",
+        "backwards": "Gradients are computed against these arrows, the last step first.",
+        "graph_unrolled": "With {steps}, step by step:",
+        "derivation": "The gradient of {objective} with respect to a variable is the sum over all that is "
+                      "computed from it.",
+        "vanishes": "For {when} nothing that {objective} counts is computed from {variable}, so its gradient "
+                    "vanishes:",
+        "direct": "The loss {losses} reads {variable} itself, and {variable} is used again later. The direct part "
+                  "of its gradient is",
+        "direct_more": "The losses {losses} read {variable} themselves, and {variable} is used again later. The "
+                       "direct part of its gradient is",
+        "only_loss": "For {when}, {objective} depends on {variable} only through {losses}. So",
+        "only_direct": "For {when}, {objective} depends on {variable} only directly, see equation {direct}. So",
+        "chain": "For {when}, {objective} depends on {variable} through {consumers}. {how}",
+        "chain_only": "For {when}, {objective} depends on {variable} only through {consumers}. {how}",
+        "chain_direct": "For {when}, {objective} depends on {variable} through {consumers}, and directly as "
+                        "equation {direct} says. {how}",
+        "chain_initial": "{objective} depends on the given {variable} through {consumers}. {how}",
+        "chain_only_initial": "{objective} depends on the given {variable} only through {consumers}. {how}",
+        "how": "The chain rule, with the differentials of {rules} in equation {equations}, gives",
+        "how_more": "The chain rule, with the differentials of {rules} in equations {equations}, gives",
+        "how_plain": "The chain rule on equation {equations} gives",
+        "how_plain_more": "The chain rule on equations {equations} gives",
+        "written": "For {steps} the recursion runs from the last step to the first:",
+        "written_none": "{steps} is too many steps to write out; the equations of the other sections hold for "
+                        "them as they stand.",
+        "written_parameters": "The gradients of the parameters add up what the steps contribute:",
+        "written_initial": "The initial values receive",
+        "written_inputs": "The inputs receive",
+        "written_letters": "In the letters that equations {letters} define below, each step written out is",
+        "written_beyond": "With gradients beyond the last step equal to zero,",
+        "written_zero": "{objective} does not depend on {values}, where the gradient is zero.",
+        "closed_none": "No gradient is read at a later step, so nothing recurs and there is nothing to unroll.",
+        "letters": "The recursion of equation {recursion} is linear in the gradients of later steps. Its blocks "
+                   "get letters:",
+        "letters_more": "The recursion of equations {recursion} is linear in the gradients of later steps. Its "
+                        "blocks get letters:",
+        "recursion_in_letters": "In these letters the recursion is",
+        "unrolled": "The recursion of equation {recursion} is a linear recurrence. Put into itself until the last "
+                    "step is reached, beyond which everything vanishes, it becomes a sum over all later steps:",
+        "unrolled_letters": "Put into itself until the last step is reached, beyond which everything vanishes, "
+                            "this linear recurrence becomes a sum over all later steps:",
+        "reversed": "Counted from the last step backwards, the same sum is",
+        "selected": "The gradients of the variables are its blocks:",
+        "proof": "Equation {closed} holds for every number of steps. The proof goes downwards in time, with the "
+                 "recursion of equation {recursion} in the form that holds at every step because gradients beyond "
+                 "the last one are zero.",
+        "proof_more": "Equation {closed} holds for every number of steps. The proof goes downwards in time, with "
+                      "the recursion of equations {recursion} in the form that holds at every step because "
+                      "gradients beyond the last one are zero.",
+        "base": "Base. One step beyond the last, both sides of the statement about {left} are zero:",
+        "hypothesis": "Hypothesis. One step later the statement holds:",
+        "step": "Step. Then it holds here:",
+        "proved": "This is equation {closed}, which was to be proved.",
+        "gradient": "{objective} depends on {parameter} through {consumers}. {how}",
+        "gradient_zero": "Nothing that {objective} counts is computed from {parameter}. So",
+        "inserted": "With the closed form {closed} put in, this is",
+        "expanded": "Expanded down to the losses, this is",
+        "ends": "With everything put in, the gradients of equation {equations} become",
+        "ends_more": "With everything put in, the gradients of equations {equations} become",
+        "stored": "Each of these gradients is computed once, stored, and read again:",
+        "used": "{gradient} in equation {equations}",
+        "used_more": "{gradient} in equations {equations}",
+        "needed": "These values of the forward pass have to be kept, because gradients need them:",
+        "needs": "{values} for {gradient}, equation {equation}",
+        "reason": "equation {equations}",
+        "reason_more": "equations {equations}",
+        "span": "{first} to {last}",
+        "rests": "Equation {equations} is a theorem: a small kernel has replayed its proof. It rests on",
+        "rests_more": "Equations {equations} are theorems: a small kernel has replayed the proof of each. They "
+                      "rest on",
+        "rests_definitions": "what equation {equations} says",
+        "rests_definitions_more": "what equations {equations} say",
+        "rests_law": "{law}",
+        "rests_hypotheses": "the range of the time: {bounds}",
+        "rests_beyond": "the convention that sums over empty ranges and gradients beyond the last step are zero",
+        "rests_loss": "a differentiable loss {loss}, of which nothing else is assumed",
+    },
+    phrases={
+        "roles": {
+            "parameter": "a parameter",
+            "input": "an input",
+            "target": "a target, which carries no gradient",
+            "state": "a state",
+            "output": "computed at each step",
+        },
+        "rules": {
+            "sum": "a sum",
+            "product": "a matrix product",
+            "scalar multiple": "a scalar multiple",
+            "scalar product": "a product with a scalar variable",
+            "transpose": "a transpose",
+            "opaque loss": "a loss",
+            "constant": "a constant",
+            "direct derivative": "a direct derivative",
+        },
+        "reasons": {
+            "induction hypothesis": "induction hypothesis",
+            "ring": "ring laws",
+            "beyond": "zero beyond the last step",
+            "power_zero": "exponent zero",
+            "power_step": "one more factor",
+            "power_last": "one more factor",
+            "power_join": "powers join",
+            "product_empty": "empty product",
+            "product_first": "one more factor",
+            "product_last": "one more factor",
+            "product_join": "products join",
+            "product_shift": "index shifted",
+            "product_rotate": "factors regrouped",
+            "product_constant": "equal factors",
+            "sum_empty": "empty sum",
+            "sum_first": "first summand",
+            "sum_last": "last summand",
+            "sum_split": "range split",
+            "sum_shift": "index shifted",
+            "sum_reflect": "read from the other end",
+            "sum_terms": "summands written out",
+            "sum_left": "factor into the sum",
+            "sum_right": "factor into the sum",
+            "sum_plus": "sum of sums",
+            "sum_scale": "scalar into the sum",
+            "sum_transpose": "transpose into the sum",
+            "sum_exchange": "order exchanged",
+            "block_times": "blocks multiplied",
+            "block_plus": "blocks added",
+            "block_scale": "scalar into the blocks",
+            "block_transpose": "blocks transposed",
+            "block_zero": "all blocks zero",
+            "block_identity": "identity blocks",
+            "block_single": "single block",
+            "scalar_multiple": "scalar behind a column",
+            "multiple_identity": "scalar before a matrix",
+            "scalar_transpose": "transpose of a scalar",
+        },
+        "laws": {
+            "ring": "the associative and distributive laws",
+            "beyond": "gradients beyond the last step are zero",
+            "power_zero": "a power with exponent zero is the identity",
+            "power_step": "one more factor on the left of a power",
+            "power_last": "one more factor on the right of a power",
+            "power_join": "two powers of one matrix join",
+            "product_empty": "a product without factors is the identity",
+            "product_first": "one more factor at the front of a product",
+            "product_last": "one more factor at the end of a product",
+            "product_join": "two adjacent products join",
+            "product_shift": "the index of a product shifts",
+            "product_rotate": "factors of a product regroup",
+            "product_constant": "a product of equal factors is a power",
+            "sum_empty": "a sum over an empty range is zero",
+            "sum_first": "a sum is its first summand and the rest",
+            "sum_last": "a sum is all but its last summand, and that",
+            "sum_split": "a sum splits where its range does",
+            "sum_shift": "the index of a sum shifts",
+            "sum_reflect": "a sum read from its other end",
+            "sum_terms": "a sum over a given range is its summands added up",
+            "sum_left": "a factor on the left moves into a sum",
+            "sum_right": "a factor on the right moves into a sum",
+            "sum_plus": "the sum of two sums",
+            "sum_scale": "a scalar moves into a sum",
+            "sum_transpose": "a transpose moves into a sum",
+            "sum_exchange": "the order of summation over a triangle changes",
+            "block_times": "block matrices multiply",
+            "block_plus": "block matrices add",
+            "block_scale": "a scalar moves into the blocks",
+            "block_transpose": "a block matrix is transposed",
+            "block_zero": "all blocks are zero",
+            "block_identity": "identities on the diagonal are the identity",
+            "block_single": "a single block is its content",
+            "scalar_multiple": "a scalar behind a column",
+            "multiple_identity": "a scalar in front of a matrix",
+            "scalar_transpose": "a scalar is its own transpose",
+        },
+    },
+)
+
+LANGUAGES: dict[str, Language] = {"en": ENGLISH}
+"""The languages by their codes; all have the same keys."""

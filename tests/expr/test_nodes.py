@@ -1,0 +1,121 @@
+"""The vocabulary: plain constructors that never simplify, and shapes that are checked."""
+
+import pickle
+
+import pytest
+from sympy import Integer, MatrixSymbol, Rational, Symbol
+
+from symbptt.expr.index import IndexVar, T, index, t
+from symbptt.expr.nodes import (
+    NODES,
+    Adjoint,
+    At,
+    Block,
+    Chain,
+    Direct,
+    Identity,
+    LossGradient,
+    Multiple,
+    Plus,
+    Power,
+    Product,
+    Scale,
+    Sum,
+    Times,
+    Transpose,
+    Zero,
+    block,
+    is_scalar,
+    loss,
+)
+from symbptt.expr.shape import ShapeError
+from symbptt.proof.oracle import MEANING
+
+h, d, q = (Symbol(n, integer=True, positive=True) for n in "hdq")
+A, W, V, f, s = (MatrixSymbol("A", h, h), MatrixSymbol("W", h, d), MatrixSymbol("V", q, h), MatrixSymbol("f", h, 1),
+                 MatrixSymbol("s", 1, 1))
+i = IndexVar("i")
+L = loss("l", At(f, t), f)
+
+SAMPLES = {
+    (h, 1): [At(f, index(t) - 1), LossGradient(L, Integer(0)), Adjoint(At(f, t)), Direct(At(f, t)), Chain(At(f, t), f),
+             Plus(f, f, f), Multiple(s, f), Sum(Times(A, At(f, i)), i, t, T)],
+    (h, d): [W, Times(A, A, W), Scale(Rational(2, 3), W), Zero(h, d), Adjoint(W)],
+    (d, h): [Transpose(W)],
+    (h, h): [Identity(h), Power(A, index(t)), Product(A, i, 1, T)],
+    (h + q, 2 * h): [block([[A, A], [V, V]])],
+    (1, 1): [L, Times(Transpose(f), f)],
+}
+CASES = [(shape, e) for shape, listed in SAMPLES.items() for e in listed]
+
+
+@pytest.mark.parametrize(("shape", "e"), CASES, ids=lambda x: str(x)[:40])
+def test_shapes(shape, e) -> None:
+    assert e.shape == shape
+
+
+def test_every_class_has_a_sample() -> None:
+    assert {type(e) for _, e in CASES} - {MatrixSymbol} == set(NODES)
+
+
+def test_every_class_has_a_meaning() -> None:
+    assert MEANING.keys() == {*NODES, MatrixSymbol}
+
+
+@pytest.mark.parametrize(("shape", "e"), CASES, ids=lambda x: str(x)[:40])
+def test_expressions_travel_hash_and_compare(shape, e) -> None:
+    twin = pickle.loads(pickle.dumps(e))
+    assert twin == e
+    assert hash(twin) == hash(e)
+    assert twin.shape == shape
+    assert e.func(*e.args) == e
+
+
+def test_nothing_is_simplified() -> None:
+    assert Plus(f, f).args == (f, f)
+    assert Times(Identity(h), A) != A
+    assert Transpose(Transpose(A)) != A
+    assert Plus(A, Zero(h, h)) != A
+    assert Times(Times(A, A), A) != Times(A, Times(A, A))
+    assert Scale(Integer(1), A) != A
+    assert len({Plus(f, At(f, t)), Plus(At(f, t), f)}) == 2
+
+
+@pytest.mark.parametrize("e", [Plus(A, W), Plus(W, Transpose(W)), Times(W, A), Times(A, A, V), Power(W, index(2)),
+                               Product(W, i, 1, T), Multiple(A, f), block([[A], [W]]), block([[A, V]]),
+                               Scale(A, W), loss("l", Plus(A, W)), Block(Integer(2), A), Sum(Times(W, W), i, 1, 3),
+                               At(Plus(f, f), t), Adjoint(Plus(f, f)), Sum(A, i, 1, index(i) + 2), Sum(A, T, 1, 2)],
+                         ids=lambda e: str(e)[:30])
+def test_shapes_that_clash(e) -> None:
+    with pytest.raises(ShapeError):
+        _ = e.shape
+
+
+def test_the_message_shows_both_sides() -> None:
+    with pytest.raises(ShapeError, match=r"A \(h × h\).*f \(h × 1\)|W \(h × d\).*f \(h × 1\)"):
+        _ = Times(W, f).shape
+
+
+@pytest.mark.parametrize("c", [Integer(-1), Rational(2, 3), 1 / T, T, i, Symbol("a") * 2 + 1, 3 / Symbol("a") ** 2, h,
+                               i * T])
+def test_scalars(c) -> None:
+    assert is_scalar(c)
+
+
+@pytest.mark.parametrize("c", [1 / i, 1 / (T + 1), Symbol("a") ** Rational(1, 2), A, 2, 0.5, None,
+                               Symbol("N", commutative=False), 1 / (1 - Symbol("a"))])
+def test_what_is_no_scalar(c) -> None:
+    assert not is_scalar(c)
+
+
+def test_a_binder_binds_an_index() -> None:
+    with pytest.raises(TypeError):
+        Sum(A, Symbol("n"), 1, 2)
+    e = Sum(At(f, i), i, t, T)
+    assert e.range == (index(i) - index(t), index(T) - index(i))
+
+
+def test_empty_sums_and_products_of_operands_are_refused() -> None:
+    for kind in (Plus, Times):
+        with pytest.raises(ValueError, match="unpack"):
+            _ = kind().shape

@@ -1,0 +1,144 @@
+"""Every axiom holds at random points where its conditions do, and is refused or false outside them."""
+
+import random
+
+import pytest
+from sympy import MatrixSymbol, Rational, Symbol
+
+from symbptt.expr.index import Index, IndexVar, T, index, t
+from symbptt.expr.nodes import At, Identity, Multiple, Plus, Power, Scale, Sum, Times, Transpose, Zero, block
+from symbptt.proof.axioms import AXIOMS, Refused
+from symbptt.proof.oracle import Oracle
+
+h, q, d = Symbol("h"), Symbol("q"), Symbol("d")
+A, B, Q = MatrixSymbol("A", h, h), MatrixSymbol("B", h, h), MatrixSymbol("Q", h, q)
+R, v, s = MatrixSymbol("R", q, h), MatrixSymbol("v", h, 1), MatrixSymbol("s", 1, 1)
+X, Y = MatrixSymbol("X", h, q), MatrixSymbol("Y", q, h)
+f = MatrixSymbol("f", h, 1)
+i, j, k, m, n = map(IndexVar, "ijkmn")
+a, b, c = (index(IndexVar(name)) for name in "abc")
+
+BODY = Plus(Times(At(MatrixSymbol("F", h, h), index(i) - a), At(f, index(i))), Scale(i, At(f, b)))
+SQUARE = Times(At(X, index(k) - 1), At(Y, index(k) + a))
+
+ROWS = {
+    "power_zero": [(A,)],
+    "power_step": [(A, index(n)), (A, a - b)],
+    "product_empty": [(SQUARE, k, a)],
+    "product_first": [(SQUARE, k, b, c), (SQUARE, k, index(t), index(T))],
+    "product_join": [(SQUARE, k, b, index(m), c)],
+    "product_shift": [(SQUARE, k, b, c, a - 1)],
+    "product_rotate": [(At(X, index(k)), At(Y, index(k) - a), k, b, c)],
+    "product_constant": [(A, k, b, c), (Power(A, a), k, b, c)],
+    "sum_empty": [(BODY, i, a, c)],
+    "sum_first": [(BODY, i, a, c), (BODY, i, index(t), index(T))],
+    "sum_terms": [(BODY, i, Index(-1), Index(3)), (BODY, i, Index(2), Index(3))],
+    "sum_split": [(BODY, i, a, index(m), c)],
+    "sum_shift": [(BODY, i, a, c, b - 2)],
+    "sum_reflect": [(BODY, i, a, c), (BODY, i, index(t), index(T))],
+    "sum_left": [(At(MatrixSymbol("G", q, h), b), BODY, i, a, c)],
+    "sum_right": [(BODY, i, a, c, Transpose(At(f, b)))],
+    "sum_plus": [(BODY, At(f, index(i)), i, a, c)],
+    "sum_transpose": [(BODY, i, a, c)],
+    "sum_exchange": [(Plus(At(f, index(2 * j - i)), BODY), i, j, a, c)],
+    "block_times": [(block([[A, Q], [R, Zero(q, q)]]), block([[v, A], [MatrixSymbol("w", q, 1), R]]))],
+    "block_plus": [(block([[A, Q]]), block([[B, X]]))],
+    "block_scale": [(Rational(-2, 3), block([[A, Q], [R, Zero(q, q)]]))],
+    "block_transpose": [(block([[A, Q], [R, Zero(q, q)]]),)],
+    "block_zero": [(block([[Zero(h, q)], [Zero(d, q)]]),)],
+    "block_identity": [(block([[Identity(h), Zero(h, q)], [Zero(q, h), Identity(q)]]),)],
+    "block_single": [(Q,)],
+    "scalar_multiple": [(v, s), (v, Times(Transpose(v), A, v))],
+    "multiple_identity": [(s, Q), (Times(Transpose(v), v), v)],
+    "scalar_transpose": [(s,), (Times(Transpose(v), A, v),)],
+}
+"""For every axiom, parameters to try it at."""
+
+INSTANCES = [pytest.param(name, args, id=f"{name}-{number}")
+             for name, listed in ROWS.items() for number, args in enumerate(listed)]
+
+
+def test_every_axiom_is_tried() -> None:
+    assert ROWS.keys() == AXIOMS.keys()
+
+
+def valuations(world, sides, conditions, count=12):
+    found = list(world.valuations(sides, conditions))
+    return random.Random(0).sample(found, min(count, len(found)))
+
+
+@pytest.mark.parametrize(("name", "args"), INSTANCES)
+def test_an_axiom_holds_where_its_conditions_do(name, args) -> None:
+    world = Oracle(steps=3, seed=2)
+    left, right, conditions = AXIOMS[name].law(*args)
+    assert left.shape == right.shape
+    tried = valuations(world, (left, right), conditions)
+    assert tried
+    for times in tried:
+        assert world.value(left, times) == world.value(right, times), times
+
+
+@pytest.mark.parametrize(("name", "args"), [p for p in INSTANCES if p.values[0] not in ("sum_empty", "product_rotate")])
+def test_each_condition_is_needed(name, args) -> None:
+    """Where a condition fails by one, the two sides differ; an axiom asks for no more than it must."""
+    world = Oracle(steps=3, seed=2)
+    left, right, conditions = AXIOMS[name].law(*args)
+    for number, form in enumerate(conditions):
+        others = [*conditions[:number], *conditions[number + 1:], -form - 1, form + 1]
+        tried = valuations(world, (left, right), others)
+        assert not form.terms or any(world.value(left, x) != world.value(right, x) for x in tried), form
+
+
+CAPTURES = {
+    "sum_left": (At(MatrixSymbol("G", q, h), index(i)), BODY, i, a, c),
+    "sum_right": (BODY, i, a, c, Transpose(At(f, index(i)))),
+    "sum_shift": (BODY, i, a, c, index(i)),
+    "product_shift": (SQUARE, k, b, c, index(k)),
+    "product_constant": (SQUARE, k, b, c),
+    "sum_exchange": (BODY, i, i, a, c),
+}
+
+
+@pytest.mark.parametrize(("name", "args"), CAPTURES.items(), ids=CAPTURES)
+def test_capture_is_refused(name, args) -> None:
+    with pytest.raises(Refused):
+        AXIOMS[name].law(*args)
+
+
+def test_bounds_of_an_exchange_may_not_mention_its_indices() -> None:
+    for lo, hi in ((index(i), c), (a, index(j))):
+        with pytest.raises(Refused):
+            AXIOMS["sum_exchange"].law(BODY, i, j, lo, hi)
+
+
+@pytest.mark.parametrize(("name", "args"), [
+    ("scalar_multiple", (Q, s)), ("scalar_multiple", (v, A)), ("scalar_transpose", (v,)), ("scalar_transpose", (A,)),
+    ("block_zero", (block([[Zero(h, q)], [Q]]),)), ("block_identity", (block([[Identity(h), Q], [R, Identity(q)]]),)),
+    ("block_identity", (block([[Zero(h, h)]]),)), ("sum_terms", (BODY, i, a, c)),
+    ("sum_terms", (BODY, i, Index(1), Index(1))), ("sum_terms", (BODY, i, Index(3), Index(1))),
+], ids=str)
+def test_what_does_not_fit_is_refused(name, args) -> None:
+    with pytest.raises(Refused):
+        AXIOMS[name].law(*args)
+
+
+def test_substitution_into_a_body_captures_nothing() -> None:
+    """Σ_{k=1}^{i} f_k opened at i := k: the k that comes in is not the k that is bound."""
+    body = Times(Sum(At(MatrixSymbol("g", h, h), index(k) + index(i)), k, 1, index(i) + 1), At(f, index(i)))
+    world = Oracle(steps=3, seed=4)
+    left, right, conditions = AXIOMS["sum_first"].law(body, i, index(k), index(k) + 2)
+    for times in world.valuations((left, right), conditions):
+        assert world.value(left, times) == world.value(right, times)
+
+
+def test_every_axiom_names_its_source() -> None:
+    assert all(row.source and row.law.__doc__ for row in AXIOMS.values())
+
+
+def test_an_empty_reflection_is_right() -> None:
+    left, right, _ = AXIOMS["sum_reflect"].law(At(f, index(i)), i, Index(5), Index(2))
+    assert Oracle().refutes(left, right) is None
+
+
+def test_a_multiple_spreads() -> None:
+    assert Oracle().refutes(Multiple(s, Q), Times(Multiple(s, Identity(h)), Q)) is None

@@ -1,0 +1,139 @@
+"""The public face, as a person uses it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sympy import MatrixSymbol, symbols
+
+import symbptt
+
+d, h, q = symbols("d h q", integer=True, positive=True)
+LAG_TWO = """
+name = "second"
+[sizes]
+d = "input"
+h = "hidden"
+q = "output"
+[parameters]
+W = "h, d"
+A = "h, h"
+C = "h, h"
+V = "q, h"
+[inputs]
+x = "d"
+[targets]
+y = "q"
+[states]
+h = "h"
+[equations]
+h = "A @ h[t-1] + C @ h[t-2] + W @ x"
+o = "V @ h"
+[[loss]]
+term = "l(o, y)"
+"""
+
+
+@pytest.fixture(scope="module")
+def linear() -> symbptt.Derivation:
+    return symbptt.derive("linear", T=3)
+
+
+def test_recursion_and_closed_form(linear: symbptt.Derivation) -> None:
+    assert str(linear.recursion("h")) == "dL/dh[t] = W_hh.T @ dL/dh[t+1] + W_qh.T @ dL/do[t]"
+    assert str(linear.closed_form("h")) == "dL/dh[t] = Sum(i=t..T, (W_hh.T)^(i - t) @ (W_qh.T @ dL/do[i]))"
+    from_the_end = linear.closed_form("h", from_the_end=True)
+    assert str(from_the_end.right) == "Sum(i=t..T, (W_hh.T)^(T - i) @ (W_qh.T @ dL/do[T+t-i]))"
+
+
+def test_gradients_by_name(linear: symbptt.Derivation) -> None:
+    assert str(linear.gradient("h", 2)) == "W_hh.T @ dL/dh[3] + W_qh.T @ dL/do[2]"
+    assert str(linear.gradient("h", 3)) == "W_qh.T @ dL/do[3]"
+    assert str(linear.gradient("h_0")) == "W_hh.T @ dL/dh[1]"
+    assert str(linear.gradient("x", 1)) == "W_hx.T @ dL/dh[1]"
+    assert str(linear.gradient("W_hh")) == "dL/dh[1] @ h[0].T + dL/dh[2] @ h[1].T + dL/dh[3] @ h[2].T"
+    assert str(linear.gradient("o", 1)) == "(1/3)*dl(o[1], y[1])/do[1]"
+
+
+def test_expanded_gradients(linear: symbptt.Derivation) -> None:
+    assert str(linear.gradient("h", 1, expanded=True)) == (
+        "W_hh.T @ W_hh.T @ W_qh.T @ dL/do[3] + W_hh.T @ W_qh.T @ dL/do[2] + W_qh.T @ dL/do[1]")
+    assert linear.word_count("h", 1) == 3
+    assert len(linear.gradient("W_hh", expanded=True).args) == 6
+
+
+def test_a_lag_of_two_is_expanded_in_blocks_and_its_words_are_counted() -> None:
+    second = symbptt.derive(symbptt.loads(LAG_TWO), T=30)
+    assert second.word_count("h", 1) == 2178308
+    assert "K^" in str(second.gradient("h", 1, expanded=True))
+
+
+def test_sympy_and_toml_give_equal_models() -> None:
+    x, y = symbptt.family("x", d), symbptt.family("y", q)
+    state, o = symbptt.family("h", h), symbptt.family("o", q)
+    W, A, C, V = MatrixSymbol("W", h, d), MatrixSymbol("A", h, h), MatrixSymbol("C", h, h), MatrixSymbol("V", q, h)
+    built = symbptt.model(name="second", equations={state: A * state.prev + C * state.lag(2) + W * x, o: V * state},
+                          inputs=[x], targets=[y], loss=symbptt.loss("l", o, y))
+    assert built == symbptt.loads(LAG_TWO)
+    flipped = symbptt.model(name="second", equations={state: A * state.prev - C * state.lag(2) + W * x, o: V * state},
+                            inputs=[x], targets=[y], loss=symbptt.loss("l", o, y))
+    assert built != flipped
+
+
+def test_every_theorem_replays(linear: symbptt.Derivation) -> None:
+    assert linear.theorems
+    for proved in linear.theorems:
+        assert symbptt.check(proved.proof) == proved.theorem
+
+
+def test_prove_for_every_and_for_a_given_number_of_steps() -> None:
+    keys = [q.key for q in symbptt.prove("linear")]
+    assert keys[:2] == ["closed", "reversed"]
+    written = symbptt.prove("linear", T=4)
+    assert len([q for q in written if q.key == "written"]) == 4
+
+
+@pytest.mark.parametrize("steps", [0, -1, True, 2.5, "3"])
+def test_a_wrong_number_of_steps_is_refused(steps: object) -> None:
+    with pytest.raises(ValueError, match="integer ≥ 1"):
+        symbptt.derive("linear", T=steps)  # type: ignore[arg-type]
+
+
+def test_a_million_steps_say_what_they_would_cost() -> None:
+    with pytest.raises(symbptt.TooLarge, match=r"2,000,000 equations.*GB"):
+        symbptt.derive("linear", T=1_000_000)
+
+
+def test_unknown_names_are_refused(linear: symbptt.Derivation) -> None:
+    with pytest.raises(KeyError, match="W_hh"):
+        linear.gradient("W_xx")
+    with pytest.raises(KeyError, match="target"):
+        linear.gradient("y", 1)
+    with pytest.raises(ValueError, match="from 1 to 3"):
+        linear.gradient("h", 4)
+    with pytest.raises(KeyError, match="carried"):
+        linear.closed_form("o")
+
+
+def test_to_sympy_gives_plain_matrices(linear: symbptt.Derivation) -> None:
+    plain = symbptt.to_sympy(linear.gradient("h", 3))
+    assert str(plain) == "W_qh.T*dL/do[3]"
+    assert type(plain).__module__.startswith("sympy.")
+    with pytest.raises(ValueError, match="no plain SymPy form"):
+        symbptt.to_sympy(linear.closed_form("h").right)
+
+
+def test_documents_and_code(linear: symbptt.Derivation) -> None:
+    assert r"\begin{document}" in linear.to_latex()
+    assert "$$" in linear.to_markdown()
+    assert "∂L/∂" in linear.to_text()
+    compile(linear.to_code("numpy"), "linear.py", "exec")
+    assert linear._repr_markdown_() == linear.to_markdown()
+
+
+def test_save_writes_everything(linear: symbptt.Derivation, tmp_path: Path) -> None:
+    written = linear.save(tmp_path / "linear")
+    assert {p.suffix for p in written} == {".tex", ".md", ".txt", ".py"}
+    assert all(p.is_file() for p in written)
+    assert sorted(p for p in tmp_path.rglob("*") if p.is_file()) == sorted(written)

@@ -1,0 +1,154 @@
+"""The command line: what it prints, where errors go and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from symbptt.cli import main
+from symbptt.model.read import source_text
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+@pytest.fixture
+def changed(tmp_path: Path):  # type: ignore[no-untyped-def]
+    """A function that writes linear.toml with a text replaced, and gives its path."""
+
+    def write(old: str, new: str) -> str:
+        text = source_text("linear")
+        assert old in text
+        path = tmp_path / "mine.toml"
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def test_models_lists_and_shows() -> None:
+    listed = run("models")
+    assert listed.exit_code == 0
+    assert "linear" in listed.output
+    assert "h[t] = W_hx @ x[t] + W_hh @ h[t-1]" in listed.output
+    assert run("models", "--show", "linear").output == source_text("linear")
+    assert json.loads(run("models", "--json").output)[0]["equations"]
+
+
+def test_version_and_help() -> None:
+    assert run("--version").exit_code == 0
+    for command in ("models", "derive", "prove", "emit", "report", "validate"):
+        assert run(command, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize("target", ["text", "latex", "markdown"])
+def test_derive_prints_a_document(target: str) -> None:
+    result = run("derive", "linear", "--T", "3", "--format", target)
+    assert result.exit_code == 0
+    assert len(result.output.splitlines()) > 40
+
+
+def test_derive_as_json() -> None:
+    lines = json.loads(run("derive", "linear", "--json").output)
+    assert [x["number"] for x in lines] == list(range(1, len(lines) + 1))
+
+
+def test_prove_prints_theorems() -> None:
+    result = run("prove", "linear", "--T", "3")
+    assert result.exit_code == 0
+    assert "Σ" in result.output
+    found = json.loads(run("prove", "linear", "--json").output)
+    assert all(q["steps"] > 0 for q in found)
+
+
+def test_emit_writes_a_module(tmp_path: Path) -> None:
+    path = tmp_path / "code" / "linear.py"
+    assert run("emit", "linear", "--target", "numpy", "-o", str(path)).exit_code == 0
+    assert run("emit", "linear").output == path.read_text(encoding="utf-8")
+    assert subprocess.run([sys.executable, str(path)], check=False, capture_output=True).returncode == 0
+
+
+def test_report_writes_into_a_folder_of_the_model(tmp_path: Path) -> None:
+    result = run("report", "linear", "--T", "3", "-o", str(tmp_path))
+    assert result.exit_code == 0
+    assert (tmp_path / "linear" / "latex" / "linear.tex").is_file()
+    assert "theorems proved" in result.output
+
+
+def test_a_changed_sign_reaches_every_output(changed) -> None:  # type: ignore[no-untyped-def]
+    path = changed("+ W_hh @ h[t-1]", "- W_hh @ h[t-1]")
+    for arguments in (("derive",), ("derive", "--format", "latex"), ("derive", "--format", "markdown"), ("prove",),
+                      ("emit",)):
+        command, *options = arguments
+        assert run(command, path, *options).output != run(command, "linear", *options).output
+
+
+WRONG = {
+    "unknown name": ("W_hh @ h[t-1]", "W_hq @ h[t-1]", "W_hq"),
+    "shape clash": ("W_hx @ x", "W_hh @ x", "(h × h)"),
+    "undeclared lag": ("W_qh @ h", "W_qh @ h + o[t-1]", "[states]"),
+    "name in two tables": ('x = "d"', 'x = "d"\nW_hh = "d"', "W_hh"),
+    "own value at t": ("h[t-1]", "h", "own value"),
+    "bad toml": ("[sizes]", "[sizes", "mine.toml:"),
+    "look ahead": ("h[t-1]", "h[t+1]", "t+1"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_wrong_models_end_with_2_and_name_the_place(kind: str, changed) -> None:  # type: ignore[no-untyped-def]
+    old, new, expected = WRONG[kind]
+    path = changed(old, new)
+    for command in ("derive", "prove", "emit", "report", "validate"):
+        result = run(command, path)
+        assert result.exit_code == 2
+        assert expected in result.stderr
+        assert result.stderr.startswith(path + ":")
+        line, column = result.stderr[len(path) + 1:].split(":")[:2]
+        assert int(line) >= 1
+        assert int(column) >= 1
+        assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(("steps", "words"), [("0", "≥ 1"), ("-1", "≥ 1"), ("three", "integer"),
+                                              ("1000000", "GB")])
+def test_wrong_numbers_of_steps(steps: str, words: str) -> None:
+    for command in ("derive", "prove", "report"):
+        result = run(command, "linear", "--T", steps)
+        assert result.exit_code == 2
+        assert (words if command != "prove" or words != "GB" else "words") in result.stderr
+
+
+def test_an_unknown_model_names_the_known_ones() -> None:
+    result = run("derive", "lineer")
+    assert result.exit_code == 2
+    assert "linear" in result.stderr
+
+
+def test_an_unwritable_folder(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way", encoding="utf-8")
+    for arguments in (("report", "linear", "-o", str(blocked)), ("emit", "linear", "-o", str(blocked / "x.py")),
+                      ("derive", "linear", "-o", str(blocked / "x.txt"))):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert "cannot be written" in result.stderr
+    assert blocked.read_text(encoding="utf-8") == "in the way"
+
+
+def test_equal_bytes_under_different_hash_seeds() -> None:
+    script = "from symbptt.cli import main; main()"
+    outputs = set()
+    for seed in ("1", "2"):
+        parts = [subprocess.run([sys.executable, "-c", script, *arguments], check=True, capture_output=True,
+                                env={**os.environ, "PYTHONHASHSEED": seed}).stdout
+                 for arguments in (["derive", "linear", "--T", "3", "--format", "latex"], ["prove", "linear", "--json"],
+                                   ["emit", "linear"])]
+        outputs.add(tuple(parts))
+    assert len(outputs) == 1
