@@ -2,9 +2,10 @@
 
     python benchmarks/derive.py [--repeat 7] [--json FILE]
 
-Columns: `sweep` is unrolling and the reverse sweep with every step and gradient materialised; `derive` is the whole of
-symbptt.derive, theorems included; `operators` builds the same named steps with SymPy's own operators; `nodes` only calls
-the constructors of the nodes that the sweep made; `diff` is SymPy's matrix derivative of the nested network, for small T.
+Columns: `sweep` is unrolling and the reverse sweep with every step and gradient materialised; `derive` is the whole
+of symbptt.derive, theorems included; `operators` builds the same named steps with SymPy's own operators; `nodes` only
+calls the constructors of the nodes that the sweep made; `diff` is SymPy's matrix derivative of the nested network, for
+small T.
 Times are medians in milliseconds, the collector frozen.
 """
 
@@ -112,13 +113,14 @@ def main() -> None:
     print(f"Python {platform.python_version()}, SymPy {sympy.__version__}, {platform.machine()}; milliseconds, medians "
           f"of {options.repeat}")
     found: dict[str, dict[str, float]] = {}
-    print(f"{'T':>6} {'sweep':>9} {'derive':>9} {'operators':>10} {'nodes':>8} {'sweep/operators':>16} {'sweep/nodes':>12}")
+    heads = ("sweep", "derive", "operators", "nodes", "sweep/operators", "sweep/nodes")
+    print(f"{'T':>6} " + " ".join(f"{head:>{max(9, len(head))}}" for head in heads))
     for steps in (3, 100, 1000):
         row = side_by_side({"sweep": lambda n=steps: our_sweep(n), "derive": lambda n=steps: our_derivation(n),
                             "operators": lambda n=steps: operators(n), "nodes": bare_nodes(steps)}, options.repeat)
         found[f"T={steps}"] = row
-        print(f"{steps:>6} {row['sweep']:>9.2f} {row['derive']:>9.2f} {row['operators']:>10.2f} {row['nodes']:>8.2f} "
-              f"{row['sweep'] / row['operators']:>16.3f} {row['sweep'] / row['nodes']:>12.1f}")
+        print(f"{steps:>6} {row['sweep']:>9.2f} {row['derive']:>9.2f} {row['operators']:>9.2f} {row['nodes']:>9.2f} "
+              f"{row['sweep'] / row['operators']:>15.3f} {row['sweep'] / row['nodes']:>11.1f}")
     print(f"growth from T = 100 to 1000: sweep × {found['T=1000']['sweep'] / found['T=100']['sweep']:.1f}, "
           f"derive × {found['T=1000']['derive'] / found['T=100']['derive']:.1f}")
     for steps in (2, 4, 6):

@@ -206,11 +206,17 @@ class _Stages:
         return 2 if step.target.time.const < 1 else 3
 
     def prove_written_out(self, steps: int) -> dict[Matrix, tuple[Matrix, int]]:
-        """Prove the closed form for a given T with every t written out; by left-hand side, right and theorem."""
+        """Prove the closed form for a given T with every t written out; by left-hand side, right and theorem.
+
+        A large T gives one theorem, a column with a row for each t, and no entry.
+        """
         if self.closed is None:
             return {}
         prover = Prover(self.template, self.closed, Index(steps))
         found: dict[Matrix, tuple[Matrix, int]] = {}
+        if steps > WRITTEN_OUT:
+            self.theorem("written", prover, prover.written_out_at_once())
+            return found
         for ref in prover.written_out(letters=steps <= SPELLED):
             theorem = self.theorem("written", prover, ref).theorem
             found[theorem.left] = (theorem.right, len(self.theorems) - 1)

@@ -128,7 +128,8 @@ def test_the_kernel_imports_nothing_but_the_trusted_base_and_sympy() -> None:
         assert {other for other, _ in imports(source)} <= allowed, name
         outside = {(node.module or "").split(".")[0] for node in ast.walk(ast.parse(source))
                    if isinstance(node, ast.ImportFrom)} - {"symbptt"}
-        assert outside <= {"sympy", "__future__", "collections", "dataclasses", "functools", "itertools", "typing"}, name
+        standard = {"__future__", "collections", "dataclasses", "functools", "itertools", "typing"}
+        assert outside <= standard | {"sympy"}, name
 
 
 def test_the_trusted_base_is_small() -> None:
@@ -138,7 +139,8 @@ def test_the_trusted_base_is_small() -> None:
 
 
 def test_code_lines_counts_code_only() -> None:
-    assert code_lines('"""Doc."""\n\n# comment\nx = 1  # why\n\ndef f():\n    """Doc\n    more."""\n    return x\n') == 3
+    function = 'def f():\n    """Doc\n    more."""\n    return x\n'
+    assert code_lines('"""Doc."""\n\n# comment\nx = 1  # why\n\n' + function) == 3
 
 
 @pytest.mark.parametrize("path", modules(), ids=dotted)
@@ -187,7 +189,8 @@ def test_templates_do_not_test_types() -> None:
         assert not re.search(r"isinstance|__class__|type\(", text), path
 
 
-PRIVATE = re.compile("|".join(["iss" + "ue[ #]", "ses" + "sion", "/wo" + "rk/", "/ro" + "ot/", "clau" + "de", "seed " + "note"]), re.I)
+PRIVATE = re.compile("|".join(["iss" + "ue[ #]", "ses" + "sion", "/wo" + "rk/", "/ro" + "ot/", "clau" + "de",
+                                "seed " + "note"]), re.IGNORECASE)
 
 
 def test_the_project_speaks_of_itself_alone() -> None:

@@ -8,7 +8,7 @@ from symbptt.bptt.backward import NEVER, Template
 from symbptt.bptt.closed import ClosedForm, eliminate, terminal
 from symbptt.expr.build import plus, times
 from symbptt.expr.index import Index, T, index, t
-from symbptt.expr.nodes import Adjoint, At, Derivative, Direct, Matrix, Plus, Scale, Sum, Times, Transpose, Zero
+from symbptt.expr.nodes import Adjoint, At, Derivative, Direct, Matrix, Plus, Scale, Sum, Times, Transpose, Zero, block
 from symbptt.expr.walk import substitute
 from symbptt.proof.kernel import check
 from symbptt.proof.script import Ref, Script, expanded
@@ -297,6 +297,13 @@ class Prover:
         if self.last.terms:
             raise ValueError("a case can be written out only for a given T")
         return [self._written_before(time, letters) for time in range(self.last.const, 0, -1)]
+
+    def written_out_at_once(self) -> Ref:
+        """The column of G_T, …, G_1 equals the column of their sums of words: one theorem, so that one replay serves."""
+        s = self.script
+        rows = self.written_out(letters=False)
+        column = block([[s[ref].left] for ref in rows])
+        return s.congruence(column, {k + 1: ref for k, ref in enumerate(rows)})
 
     def _written(self, time: int, letters: bool) -> Ref:
         closed, s, last = self._closed, self.script, self.last.const

@@ -106,20 +106,24 @@ class Script:
 
     def rewrite(self, e: Matrix, find: Callable[[Matrix], Ref | None], under: tuple[Index, ...] = ()) -> Ref:
         """e = e' with every outermost subexpression that `find` knows replaced; `under` may be used."""
+        found = self._rewritten(e, find, under)
+        return self.refl(e) if found is None else found
+
+    def _rewritten(self, e: Matrix, find: Callable[[Matrix], Ref | None], under: tuple[Index, ...]) -> Ref | None:
         found = find(e)
         if found is not None:
             return self.entail(found, under) if self[found].hypotheses else found
         if not isinstance(e, OPERATIONS):
-            return self.refl(e)
+            return None
         inside = (*under, *e.range) if isinstance(e, Binder) else under
-        below = {k: self.rewrite(a, find, inside) for k, a in enumerate(e.args) if isinstance(a, MatrixExpr)}
-        changed = {k: ref for k, ref in below.items() if self[ref].left != self[ref].right}
-        return self.congruence(e, changed) if changed else self.refl(e)
+        below = ((k, self._rewritten(a, find, inside)) for k, a in enumerate(e.args) if isinstance(a, MatrixExpr))
+        changed = {k: ref for k, ref in below if ref is not None}
+        return self.congruence(e, changed) if changed else None
 
     def then_rewrite(self, ref: Ref, find: Callable[[Matrix], Ref | None], under: tuple[Index, ...] = ()) -> Ref:
         """From a = b: a = b' with b rewritten."""
-        more = self.rewrite(self[ref].right, find, under)
-        return ref if self[more].left == self[more].right else self.chain(ref, more)
+        more = self._rewritten(self[ref].right, find, under)
+        return ref if more is None else self.chain(ref, more)
 
     def evaluate_blocks(self, e: Matrix) -> Ref:
         """e = one block matrix, for sums and products of block matrices."""

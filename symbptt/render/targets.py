@@ -8,6 +8,7 @@ from pathlib import Path
 
 from symbptt.derivation import Derivation
 from symbptt.expr.index import Index, t
+from symbptt.expr.nodes import Block
 from symbptt.proof.statement import ProvedStatement
 from symbptt.render.document import Format, Writer, document
 from symbptt.render.escape import latex_words, markdown_words, plain_words
@@ -105,11 +106,13 @@ def save(derivation: Derivation, folder: Path) -> list[Path]:
 
 
 def theorem(proved: ProvedStatement) -> str:
-    """A theorem on one line of plain text, with the range of t for which it holds."""
+    """A theorem in plain text with the range of t for which it holds: a line, or a line for each row of a column."""
     writer = Writer(TEXT, LANGUAGES["en"])
     found = proved.theorem
-    line = f"{writer.print(found.left)} = {writer.print(found.right)}"
-    return f"{line}    for {_range(writer, found.hypotheses)}" if found.hypotheses else line
+    columns = isinstance(found.left, Block) and isinstance(found.right, Block)
+    pairs = zip(found.left.args[1:], found.right.args[1:], strict=True) if columns else [(found.left, found.right)]
+    text = "\n".join(f"{writer.print(left)} = {writer.print(right)}" for left, right in pairs)
+    return f"{text}    for {_range(writer, found.hypotheses)}" if found.hypotheses else text
 
 
 def _range(writer: Writer, forms: frozenset[Index]) -> str:

@@ -110,9 +110,9 @@ def test_identity_and_zero() -> None:
 def test_several_losses_and_weights() -> None:
     terms = "0.5*l(o, y)"
     assert twin(term=loss("l", o, y) / 2) == file("W_hx @ x + W_hh @ h[t-1]", term=terms)
-    both = twin(term=[-gamma * loss("l", o, y), 3 * loss("m", h, x.lag(2))], reduce=["mean", "sum"], constants=[gamma])
+    both = twin(term=[-gamma * loss("l", o, y), 3 * loss("m", h, y.lag(2))], reduce=["mean", "sum"], constants=[gamma])
     assert [(str(term.weight), str(term.loss), term.reduce) for term in both.losses] == [
-        ("-gamma", "l(o[t], y[t])", "mean"), ("3", "m(h[t], x[t-2])", "sum")]
+        ("-gamma", "l(o[t], y[t])", "mean"), ("3", "m(h[t], y[t-2])", "sum")]
     assert set(twin(term=loss("l", o, y) + 2 * loss("m", h)).losses) == set(
         twin(term=[2 * loss("m", h), loss("l", o, y)]).losses)
 

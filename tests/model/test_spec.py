@@ -83,7 +83,7 @@ FAULTS = {
     "own value": (equation(H, At(H, t)), "equations", "h", "h.t. needs h.t."),
     "no loss": ({"losses": ()}, "loss", "", "no loss"),
     "loss of data": ({"losses": (TERM, LossTerm(loss("l", At(X, t), At(Y, t))))}, "loss", "1", "reads nothing"),
-    "loss of the past": ({"losses": (LossTerm(loss("l", At(H, index(t) - 1))),)}, "loss", "0", "at t only"),
+    "loss of the past": ({"losses": (LossTerm(loss("l", At(H, index(t) - 1))),)}, "loss", "0", "reads targets only"),
     "loss of the unknown": ({"losses": (LossTerm(loss("l", At(K, t))),)}, "loss", "0", "the name k"),
 }
 
