@@ -20,7 +20,7 @@ from symbptt.render.target import write
 from symbptt.render.unicode import Unicode
 from symbptt.render.words import LANGUAGES
 
-LATEX = Format("latex", ".tex", Latex, Ruler, width=74, escape=latex_words, inline="$", ref=r"\eqref{{eq:{}}}",
+LATEX = Format("latex", ".tex", Latex, Ruler, width=74, escape=latex_words, inline="$", ref="({})",
                condition=r"\qquad ({})", note=r"\qquad\text{{[{}]}}")
 MARKDOWN = Format("markdown", ".md", Latex, Ruler, width=74, escape=markdown_words, inline="$", ref="({})",
                   condition=r"\qquad ({})", note=r"\qquad\text{{[{}]}}")
