@@ -14,7 +14,7 @@ from symbptt.render import targets
 from symbptt.render.target import release, write
 
 
-def number_of_steps(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+def number_of_steps(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
     """T as an integer ≥ 1, or a usage error that says what would be right."""
     if value is None:
         return None
@@ -130,15 +130,15 @@ def derive(model: str, steps: int | None, target: str, lang: str, no_limit: bool
 @limit_option
 @json_option
 def prove(model: str, steps: int | None, no_limit: bool, as_json: bool) -> None:
-    """Prove that the recursive form of every gradient of MODEL equals its closed form, for every T and for a given one."""
+    """Prove that the recursive form of every gradient of MODEL equals its closed form."""
     made = read(model)
     limit = None if no_limit else api.WORDS
     given = {f"T = {steps}, every t": _proved(made, steps, limit)} if steps is not None else {}
     groups = {"every T": _proved(made, None, limit)} | given
     if as_json:
-        click.echo(json.dumps([{"theorem": q.key, "for": title, "left": str(q.theorem.left), "right": str(q.theorem.right),
-                                "hypotheses": sorted(f"{h} >= 0" for h in q.theorem.hypotheses),
-                                "rests_on": sorted(q.theorem.used), "steps": len(q.proof.steps)}
+        click.echo(json.dumps([{"theorem": q.key, "for": title, "left": str(q.theorem.left),
+                                "right": str(q.theorem.right),
+                                "hypotheses": sorted(f"{h} >= 0" for h in q.theorem.hypotheses), "rests_on": sorted(q.theorem.used), "steps": len(q.proof.steps)}
                                for title, found in groups.items() for q in found], indent=2))
         return
     for title, found in groups.items():

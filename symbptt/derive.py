@@ -22,7 +22,7 @@ from symbptt.proof.script import Ref
 from symbptt.proof.statement import ProvedStatement
 
 WRITTEN_OUT = 12
-"""Up to this T the record writes every t out; above it the unrolled gradients are there, the lines and proofs are not."""
+"""Up to this T the record writes every t out; above it the unrolled gradients are there, their lines are not."""
 SPELLED = 5
 """Up to this T the words are spelled letter by letter; above it repeated letters stand as powers."""
 EQUATIONS = 400_000
@@ -55,9 +55,9 @@ def check_cost(model: Model, steps: int, limit: int | None = EQUATIONS) -> None:
     """
     size = steps * len(model.equations)
     if limit is not None and size > limit:
-        raise TooLarge(f"T = {steps} unrolls {size:,} equations, about {size * 7 / 1e6:.1f} GB and {size / 5e3:.0f} s or "
-                       f"more; the limit is {limit:,}. Leave T out for the derivation that holds for every T, or raise "
-                       "the limit")
+        raise TooLarge(f"T = {steps} unrolls {size:,} equations, about {size * 7 / 1e6:.1f} GB and {size / 5e3:.0f} s "
+                       f"or more; the limit is {limit:,}. Leave T out for the derivation that holds for every T, or "
+                       "raise the limit")
 
 
 def derive(model: Model, steps: int | None = None, limit: int | None = EQUATIONS) -> Derivation:

@@ -1,4 +1,4 @@
-"""Single gradients out of a derivation: as derived, expanded down to what the losses send, and how many words that is."""
+"""Single gradients out of a derivation: as derived, expanded down to what the losses send, and in how many words."""
 
 from __future__ import annotations
 

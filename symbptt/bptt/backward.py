@@ -65,7 +65,8 @@ class AdjointStep:
 @dataclass(frozen=True)
 class Template:
     """The one-step form. For a family, edges at symbolic t with consumers at t, t + 1, …; for a parameter, the edges
-    of one step, to be summed over t = 1 … T. `delay` says how far before T the adjoint of a family stops being zero."""
+    of one step, to be summed over t = 1 … T. `delay` says how far before T the adjoint of a family stops being zero.
+    """
 
     model: Model
     families: dict[str, tuple[Edge, ...]]

@@ -5,10 +5,10 @@ adjoints G_t of the carried families (a family whose adjoint is read k steps ahe
 
     G_t = N_t (K_{t+1} G_{t+1} + b_t)        G_t = Σ_{i=t}^{T} [Π_{k=t+1}^{i} N_{k-1} K_k] N_i b_i
 
-where K holds the step Jacobians, N = (I - S)⁻¹ = I + S + S² + … the contributions S between carried families at the same
-time (strictly triangular), and b what the losses send. With one carried family, a lag of one and one path, K is that path
-itself, and a constant product is a power. Source: Werbos 1990, Backpropagation through time, eqs. (3)–(9), for the
-recursion; the solution is that of any linear recurrence.
+where K holds the step Jacobians, N = (I - S)⁻¹ = I + S + S² + … the contributions S between carried families at the
+same time (strictly triangular), and b what the losses send. With one carried family, a lag of one and one path, K is
+that path itself, and a constant product is a power. The recursion is that of Werbos 1990, Backpropagation
+through time: what it does and how to do it; the solution is that of any linear recurrence.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class NotLinear(ValueError):
 def jacobian(value: Matrix, gradient: Matrix) -> Matrix:
     """The J with value = J · gradient.
 
-    value is a contribution of the sweep: a sum of products in which the gradient, a column, or its transpose stands once.
+    value is a contribution of the sweep: a sum of products in which the gradient, a column, or its transpose stands
+    once.
     """
     kind = type(value)
     if value == gradient:
@@ -124,7 +125,7 @@ def terminal(template: Template, name: str) -> bool:
 
 
 def eliminate(template: Template, name: str) -> Linear:
-    """∂L/∂v_t as Σ J · gradient over carried adjoints and what the losses send, at times t, t + 1, …"""
+    """∂L/∂v_t as Σ J · gradient over carried adjoints and what the losses send, at times t, t + 1 and so on."""
     carried = {v.name for v in template.model.carried}
     total: dict[Gradient, list[Matrix]] = {}
     for edge in template.families[name]:

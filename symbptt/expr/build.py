@@ -1,4 +1,4 @@
-"""Constructors that tidy as they build: flatten, drop units and zeros, pull scalars out. Derivations use them; proofs do not."""
+"""Constructors that tidy as they build: flatten, drop units and zeros, pull scalars out. Proofs do not rest on them."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Index(Basic):
 
     __repr__ = __str__
 
-    def _sympystr(self, printer: object) -> str:
+    def _sympystr(self, _printer: object) -> str:
         return str(self)
 
 

@@ -55,7 +55,7 @@ class Node(MatrixExpr):
 
     __repr__ = __str__
 
-    def _sympystr(self, printer: object) -> str:
+    def _sympystr(self, _printer: object) -> str:
         return type(self).writer(self)
 
     _latex = _sympystr

@@ -60,7 +60,7 @@ Last: TypeAlias = Callable[[Leaf], Index | None]
 Vanishing: TypeAlias = Mapping[Matrix, IndexLike] | Last | None
 
 
-class SideCondition(Exception):  # noqa: N818 - it names the condition that could not be met
+class SideCondition(Exception):
     """An inequality on which a rule depends does not follow from the hypotheses."""
 
     def __init__(self, claim: str, hypotheses: Iterable[Index]) -> None:

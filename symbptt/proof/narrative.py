@@ -9,7 +9,6 @@ from typing import cast
 from sympy.core.basic import Basic
 
 from symbptt.expr.index import Index, IndexVar, index
-
 from symbptt.expr.nodes import Node
 from symbptt.expr.walk import substitute
 from symbptt.proof.kernel import replay

@@ -1,4 +1,4 @@
-"""The prover: from a solved recurrence to kernel proofs. It may fail; what it returns is replayed before anyone sees it."""
+"""The prover: from a solved recurrence to kernel proofs. It may fail; what it returns has been replayed."""
 
 from __future__ import annotations
 
@@ -208,7 +208,8 @@ class Prover:
         opened = s.axiom("sum_first", *goal.args)
         opened = s.chain(opened, s.congruence(s[opened].right, {0: self._empty_run(s[opened].right.args[0])}))
         done = s.chain(done, s.ring(s[done].right, s[opened].right), s.sym(opened))
-        base = s.chain(self._stacked_vanishes(last + 1), s.sym(s.axiom("sum_empty", *closed.solution(last + 1, last).args)))
+        empty = s.axiom("sum_empty", *closed.solution(last + 1, last).args)
+        base = s.chain(self._stacked_vanishes(last + 1), s.sym(empty))
         return s.apply("induction_down", (base, s.entail(done, self.range)), ONE, last + 1)
 
     def _absorbed(self, transition: Matrix, total: Sum) -> Ref:
@@ -217,7 +218,7 @@ class Prover:
         i = index(total.var)
         law = s.axiom("power_step", closed.transition, i - total.lo) if closed.constant \
             else s.axiom("product_first", *closed.run(total.lo, i).args)
-        run, drive = total.body.args
+        drive = total.body.args[1]
         grouped = s.ring(Times(transition, total.body), Times(s[law].left, drive))
         return s.chain(grouped, s.entail(s.congruence(s[grouped].right, {0: law}), (i - total.lo,)))
 
@@ -299,7 +300,7 @@ class Prover:
         return [self._written_before(time, letters) for time in range(self.last.const, 0, -1)]
 
     def written_out_at_once(self) -> Ref:
-        """The column of G_T, …, G_1 equals the column of their sums of words: one theorem, so that one replay serves."""
+        """The column of G_T, …, G_1 equals the column of their sums of words: one theorem, which one replay serves."""
         s = self.script
         rows = self.written_out(letters=False)
         column = block([[s[ref].left] for ref in rows])
@@ -345,7 +346,7 @@ class Prover:
     def _short_run(self, word: Matrix) -> Ref:
         """run(t + 1, t + 1) c_{t+1} = M_{t+1} c_{t+1}."""
         closed, s = self._closed, self.script
-        run, drive = word.args
+        run = word.args[0]
         law = s.axiom("power_step", closed.transition, Index()) if closed.constant \
             else s.axiom("product_first", *run.args)
         factor, rest = s[law].left.args

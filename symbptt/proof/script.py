@@ -1,7 +1,7 @@
 """A script of kernel steps under construction, and the tactics that write several steps at once.
 
-Every step is run by the kernel as it is written, so the right-hand side reached so far is always at hand; what counts is
-that `check` replays the finished proof.
+Every step is run by the kernel as it is written, so the right-hand side reached so far is always at hand; what counts
+is that `check` replays the finished proof.
 """
 
 from __future__ import annotations

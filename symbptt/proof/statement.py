@@ -26,8 +26,8 @@ class Theorem:
 class Definition:
     """left = right.
 
-    With lo and hi it defines a family by recursion: left(t) = right(t) for lo ≤ t ≤ hi and left(t) = 0 for t > hi. Without
-    them it is an abbreviation, for every t when t occurs in left.
+    With lo and hi it defines a family by recursion: left(t) = right(t) for lo ≤ t ≤ hi and left(t) = 0 for t > hi.
+    Without them it is an abbreviation, for every t when t occurs in left.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Induction:
-    """A proof by downward induction as a person reads it: the base at `start`, the hypothesis, the chain of the step."""
+    """A proof by downward induction as a person reads it: the base at `start`, the hypothesis, the step."""
 
     goal: Theorem
     start: Index
