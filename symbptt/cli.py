@@ -136,10 +136,11 @@ def prove(model: str, steps: int | None, no_limit: bool, as_json: bool) -> None:
     given = {f"T = {steps}, every t": _proved(made, steps, limit)} if steps is not None else {}
     groups = {"every T": _proved(made, None, limit)} | given
     if as_json:
-        click.echo(json.dumps([{"theorem": q.key, "for": title, "left": str(q.theorem.left),
-                                "right": str(q.theorem.right),
-                                "hypotheses": sorted(f"{h} >= 0" for h in q.theorem.hypotheses), "rests_on": sorted(q.theorem.used), "steps": len(q.proof.steps)}
-                               for title, found in groups.items() for q in found], indent=2))
+        rows = [{"theorem": q.key, "for": title, "left": str(q.theorem.left), "right": str(q.theorem.right),
+                 "hypotheses": sorted(f"{h} >= 0" for h in q.theorem.hypotheses),
+                 "rests_on": sorted(q.theorem.used), "steps": len(q.proof.steps)}
+                for title, found in groups.items() for q in found]
+        click.echo(json.dumps(rows, indent=2))
         return
     for title, found in groups.items():
         click.echo(f"For {title}:\n")
