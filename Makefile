@@ -23,9 +23,9 @@ demo: ## derive and prove the linear network for three steps
 	@echo "The report lies in $(DEMO)/:"
 	@ls $(DEMO) | sed 's/^/  /'
 
-test: ## run the tests (ARGS="-m 'not slow'" for the quick ones)
+test: ## run the tests but the slow ones (ARGS="-m slow" for those)
 	@sh tools/ensure-venv test
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "not slow")
 
 lint: ## check the style with ruff
 	@sh tools/ensure-venv dev

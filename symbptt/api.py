@@ -16,9 +16,10 @@ from symbptt.model.from_sympy import Family, family, loss, model
 from symbptt.model.locate import InputError
 from symbptt.model.read import library, load, loads, source_text
 from symbptt.model.spec import Model, ModelError
+from symbptt.proof.account import ProvedStatement
 from symbptt.proof.axioms import Refused
 from symbptt.proof.kernel import check
-from symbptt.proof.statement import Proof, ProvedStatement, Theorem
+from symbptt.proof.statement import Proof, Theorem
 from symbptt.render import targets
 
 __all__ = [

@@ -11,7 +11,8 @@ from symbptt.bptt.closed import ClosedForm
 from symbptt.expr.index import Index, index, t
 from symbptt.expr.nodes import At, Matrix
 from symbptt.model.spec import Model, initial_name
-from symbptt.proof.statement import Definition, Induction, ProvedStatement
+from symbptt.proof.account import Induction, ProvedStatement
+from symbptt.proof.statement import Definition
 
 Kind: TypeAlias = Literal["model", "objective", "direct", "adjoint", "boundary", "initial", "gradient", "letter",
                           "closed", "reversed", "total", "written"]

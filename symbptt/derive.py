@@ -16,10 +16,10 @@ from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Chain, Derivative, Direct, Matrix, Sum, Zero
 from symbptt.expr.walk import substitute
 from symbptt.model.spec import Model, initial_name
+from symbptt.proof.account import ProvedStatement
 from symbptt.proof.narrative import induction
 from symbptt.proof.prover import Prover
 from symbptt.proof.script import Ref
-from symbptt.proof.statement import ProvedStatement
 
 WRITTEN_OUT = 12
 """Up to this T the record writes every t out; above it the unrolled gradients are there, their lines are not."""

@@ -7,9 +7,10 @@ from math import prod
 from symbptt.bptt.backward import AdjointStep, Gradient, template
 from symbptt.bptt.closed import solve, terminal
 from symbptt.derivation import Derivation, Kind
+from symbptt.expr.build import children, rebuild
 from symbptt.expr.index import Index, t
 from symbptt.expr.nodes import Adjoint, At, Derivative, Direct, Matrix, Transpose, Zero
-from symbptt.expr.walk import children, rebuild, substitute
+from symbptt.expr.walk import substitute
 from symbptt.proof.kernel import words
 from symbptt.proof.prover import Prover
 from symbptt.proof.script import expanded

@@ -17,18 +17,19 @@ from symbptt.bptt.graph import GraphError
 from symbptt.bptt.rules import RULES, Rule
 from symbptt.bptt.unroll import unroll
 from symbptt.derive import derive, prove
-from symbptt.expr.build import times, transpose
+from symbptt.expr.build import children, rebuild, times, transpose
 from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Matrix, Node, Plus, Power, Scale, Sum, Times, Transpose, Zero
-from symbptt.expr.walk import children, rebuild, substitute, visit
+from symbptt.expr.walk import substitute, visit
 from symbptt.model.read import load, loads
 from symbptt.model.spec import Equation, Model, ModelError
 from symbptt.proof import axioms
+from symbptt.proof.account import ProvedStatement
 from symbptt.proof.axioms import Axiom, Refused
 from symbptt.proof.kernel import check
 from symbptt.proof.oracle import MeaningError, Oracle, paired
 from symbptt.proof.prover import Prover, definitions
-from symbptt.proof.statement import Definition, Proof, ProvedStatement, Step, Theorem
+from symbptt.proof.statement import Definition, Proof, Step, Theorem
 
 MODELS = Path(__file__).parent / "data" / "models"
 

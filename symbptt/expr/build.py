@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
-from sympy import Expr, Integer, S
+from sympy import Expr, Integer, MatrixSymbol, S
+from sympy.core.basic import Basic
+from sympy.core.symbol import Str
+from sympy.matrices.expressions.matexpr import MatrixExpr
 
-from symbptt.expr.nodes import Identity, Matrix, Plus, Scale, Times, Transpose, Zero
+from symbptt.expr.nodes import At, Identity, Loss, Matrix, Plus, Scale, Times, Transpose, Zero
 
 
 def plus(summands: Iterable[Matrix], like: Matrix | None = None) -> Matrix:
@@ -68,3 +72,20 @@ def transpose(e: Matrix) -> Matrix:
     if kind is Zero:
         return Zero(e.args[1], e.args[0])
     return e if kind is Identity else Transpose(e)
+
+
+def loss(name: str, *arguments: Matrix) -> Loss:
+    """The node ℓ(o, y) of an opaque loss."""
+    return cast(Loss, Loss(Str(name), *arguments))
+
+
+def children(e: Matrix) -> tuple[Matrix, ...]:
+    """The operands that are matrices, in order; a family member is a leaf."""
+    return () if isinstance(e, MatrixSymbol | At) else tuple(a for a in e.args if isinstance(a, MatrixExpr))
+
+
+def rebuild(e: Matrix, operands: tuple[Matrix, ...]) -> Matrix:
+    """The same node with other matrix operands, in order."""
+    coming = iter(operands)
+    args = [next(coming) if isinstance(a, MatrixExpr) else a for a in e.args] if operands else None
+    return e if args is None else Basic.__new__(type(e), *args)

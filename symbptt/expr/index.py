@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
-from sympy import Expr, Integer, Symbol
+from sympy import Add, Expr, Integer, S, Symbol
 from sympy.core.basic import Basic
 
 
@@ -101,18 +101,10 @@ class Index(Basic):
 
     def to_expr(self) -> Expr:
         """The same form as a SymPy expression."""
-        total: Expr = Integer(self.const)
-        for v, a in self.terms:
-            total = total + a * v
-        return total
-
-    def __str__(self) -> str:
-        return str(self.to_expr())
-
-    __repr__ = __str__
+        return Add(self.const, *(a * v for v, a in self.terms))
 
     def _sympystr(self, _printer: object) -> str:
-        return str(self)
+        return str(self.to_expr())
 
 
 IndexLike: TypeAlias = Index | IndexVar | Integer | Expr | int
@@ -138,20 +130,10 @@ def index(value: object) -> Index:
         return _make(0, ((value, 1),))
     if isinstance(value, int | Integer):
         return _make(int(value), ())
-    if isinstance(value, Expr):
-        const, terms = 0, []
-        for factor, a in value.expand().as_coefficients_dict().items():
-            if not a.is_Integer:
-                break
-            if factor == 1:
-                const = int(a)
-            elif isinstance(factor, IndexVar):
-                terms.append((factor, int(a)))
-            else:
-                break
-        else:
-            return Index(const, terms)
-    raise TypeError(f"{value} is not a linear form with integer coefficients in index variables")
+    if not isinstance(value, Expr):
+        raise TypeError(f"{value} is no linear form in index variables")
+    terms = dict(value.expand().as_coefficients_dict())
+    return Index(terms.pop(S.One, 0), terms.items())
 
 
 def nonnegative(form: Index, hypotheses: Iterable[Index], depth: int = 6) -> bool:

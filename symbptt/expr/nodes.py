@@ -9,11 +9,11 @@ documents or evaluate; tables elsewhere do, one row a class, and tests prove the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar, TypeAlias, cast
+from functools import partial
+from typing import Any, ClassVar, TypeAlias, cast
 
-from sympy import Add, Expr, Integer, MatrixSymbol, Mul, Pow, Rational, Symbol
+from sympy import Add, Integer, MatrixSymbol, Mul, Pow, Rational, Symbol
 from sympy.core.basic import Basic
-from sympy.core.symbol import Str
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.index import Index, IndexLike, IndexVar, T, index
@@ -28,6 +28,8 @@ class Node(MatrixExpr):
     __slots__ = ("_free", "_shape")
     _shape: Shape
     _free: frozenset[IndexVar]
+    rule: ClassVar[Callable[..., Shape]]
+    """The shape from the arguments; a class that needs more overrides `_infer`."""
     writer: ClassVar[Callable[[Basic], str]] = object.__repr__
     """How str() writes a node; the package sets it, so that the vocabulary knows no printer."""
 
@@ -48,40 +50,31 @@ class Node(MatrixExpr):
             return self._shape
 
     def _infer(self) -> Shape:
-        raise NotImplementedError(type(self).__name__)
-
-    def __str__(self) -> str:
-        return type(self).writer(self)
-
-    __repr__ = __str__
+        return type(self).rule(*self._args)
 
     def _sympystr(self, _printer: object) -> str:
         return type(self).writer(self)
 
     _latex = _sympystr
 
+
 Matrix: TypeAlias = Node | MatrixSymbol
 """Whatever may stand as an operand."""
+
+
+def operand(place: int, doc: str) -> Any:
+    """A property that names one of the arguments of a node."""
+    return property(lambda e: e._args[place], doc=doc)
 
 
 class At(Node):
     """v_s, the member of the family v at time s. Args: the family's symbol, an index form."""
 
-    __slots__ = ()
-
     def __new__(cls, family: MatrixSymbol, time: IndexLike) -> At:
         return cast(At, Basic.__new__(cls, family, index(time)))
 
-    @property
-    def family(self) -> MatrixSymbol:
-        """The family's symbol."""
-        return self._args[0]
-
-    @property
-    def time(self) -> Index:
-        """The time index."""
-        return self._args[1]
-
+    family = operand(0, "The family's symbol.")
+    time = operand(1, "The time index.")
     def _infer(self) -> Shape:
         if type(self._args[0]) is not MatrixSymbol or type(self._args[1]) is not Index:
             raise ShapeError(f"{self._args} is not the symbol of a family and a time")
@@ -90,8 +83,6 @@ class At(Node):
 
 class Loss(Node):
     """ℓ(o, y), an opaque scalar loss of one step, 1 × 1. Args: its name, then its arguments."""
-
-    __slots__ = ()
 
     @property
     def name(self) -> str:
@@ -107,13 +98,7 @@ class Loss(Node):
 class LossGradient(Node):
     """∂ℓ(o, y)/∂o in the shape of o. Args: the loss node, the position (from 0) of the argument."""
 
-    __slots__ = ()
-
-    @property
-    def loss(self) -> Loss:
-        """The loss that is differentiated."""
-        return self._args[0]
-
+    loss = operand(0, "The loss that is differentiated.")
     @property
     def wrt(self) -> Matrix:
         """The argument with respect to which it is."""
@@ -127,13 +112,7 @@ class LossGradient(Node):
 class Derivative(Node):
     """A derivative of the objective L with respect to a variable, in its shape."""
 
-    __slots__ = ()
-
-    @property
-    def of(self) -> Matrix:
-        """The variable v."""
-        return self._args[0]
-
+    of = operand(0, "The variable v.")
     def _infer(self) -> Shape:
         if type(self._args[0]) not in (At, MatrixSymbol):
             raise ShapeError(f"{self._args[0]} is no variable")
@@ -143,50 +122,29 @@ class Derivative(Node):
 class Adjoint(Derivative):
     """∂L/∂v, the total derivative. Args: v, a parameter or a family member."""
 
-    __slots__ = ()
-
 
 class Direct(Derivative):
     """∂⁺L/∂v, the direct derivative: what the losses that read v contribute. Args: a family member v."""
-
-    __slots__ = ()
 
 
 class Chain(Node):
     """prod(∂L/∂u, ∂⁺u/∂v), the chain rule before it is evaluated: what L owes to v through u. Args: u, v."""
 
-    __slots__ = ()
-
-    @property
-    def through(self) -> At:
-        """The consumer u."""
-        return self._args[0]
-
-    @property
-    def of(self) -> Matrix:
-        """The variable v."""
-        return self._args[1]
-
-    def _infer(self) -> Shape:
-        return self._args[1].shape
+    through = operand(0, "The consumer u.")
+    of = operand(1, "The variable v.")
+    rule = staticmethod(lambda _, of: of.shape)
 
 
 class Plus(Node):
     """A sum, in the order given. Args: two or more summands."""
 
-    __slots__ = ()
-
-    def _infer(self) -> Shape:
-        return common_shape("add", self._args)
+    rule = staticmethod(partial(common_shape, "add"))
 
 
 class Times(Node):
     """A matrix product, in the order given. Args: two or more factors."""
 
-    __slots__ = ()
-
-    def _infer(self) -> Shape:
-        return product_shape(self._args)
+    rule = staticmethod(product_shape)
 
 
 def is_scalar(c: object) -> bool:
@@ -205,8 +163,6 @@ def is_scalar(c: object) -> bool:
 class Scale(Node):
     """A scalar multiple c A. Args: a scalar (see `is_scalar`), a matrix."""
 
-    __slots__ = ()
-
     def _infer(self) -> Shape:
         if not is_scalar(self._args[0]):
             raise ShapeError(f"cannot scale by {self._args[0]}: it is not a scalar")
@@ -215,8 +171,6 @@ class Scale(Node):
 
 class Multiple(Node):
     """s A for a 1 × 1 matrix s. Args: s, A."""
-
-    __slots__ = ()
 
     def _infer(self) -> Shape:
         if self._args[0].shape != (ONE, ONE):
@@ -227,41 +181,28 @@ class Multiple(Node):
 class Transpose(Node):
     """Aᵀ. Args: a matrix."""
 
-    __slots__ = ()
-
-    def _infer(self) -> Shape:
-        rows, columns = self._args[0].shape
-        return columns, rows
+    rule = staticmethod(lambda body: body.shape[::-1])
 
 
 class Zero(Node):
     """The zero matrix. Args: rows, columns."""
 
-    __slots__ = ()
-
-    def _infer(self) -> Shape:
-        return self._args[0], self._args[1]
+    rule = staticmethod(lambda rows, columns: (rows, columns))
 
 
 class Identity(Node):
     """The identity matrix. Args: its size."""
 
-    __slots__ = ()
-
-    def _infer(self) -> Shape:
-        return self._args[0], self._args[0]
+    rule = staticmethod(lambda size: (size, size))
 
 
 class Power(Node):
     """Aⁿ with an index form n ≥ 0; for n < 0 it stands for an unknown matrix. Args: a square matrix, n."""
 
-    __slots__ = ()
-
     def __new__(cls, base: Matrix, exponent: IndexLike) -> Power:
         return cast(Power, Basic.__new__(cls, base, index(exponent)))
 
-    def _infer(self) -> Shape:
-        return square_shape("raise to a power", self._args[0])
+    rule = staticmethod(lambda base, _: square_shape("raise to a power", base))
 
 
 class Binder(Node):
@@ -270,33 +211,15 @@ class Binder(Node):
     The bounds do not mention the bound variable, and T, the number of steps, is never bound.
     """
 
-    __slots__ = ()
-
     def __new__(cls, body: Matrix, var: IndexVar, lo: IndexLike, hi: IndexLike) -> Binder:
         if not isinstance(var, IndexVar):
             raise TypeError(f"{var} is not an index variable")
         return cast(Binder, Basic.__new__(cls, body, var, index(lo), index(hi)))
 
-    @property
-    def body(self) -> Matrix:
-        """The body under the binder."""
-        return self._args[0]
-
-    @property
-    def var(self) -> IndexVar:
-        """The bound variable."""
-        return self._args[1]
-
-    @property
-    def lo(self) -> Index:
-        """The first value of the variable."""
-        return self._args[2]
-
-    @property
-    def hi(self) -> Index:
-        """The last value of the variable."""
-        return self._args[3]
-
+    body = operand(0, "The body under the binder.")
+    var = operand(1, "The bound variable.")
+    lo = operand(2, "The first value of the variable.")
+    hi = operand(3, "The last value of the variable.")
     def _infer(self) -> Shape:
         if self.var in (T, *self.lo.free_symbols, *self.hi.free_symbols):
             raise ShapeError(f"{self.var} is bound where it is T or stands in a bound: {self.lo} … {self.hi}")
@@ -312,13 +235,9 @@ class Binder(Node):
 class Sum(Binder):
     """Σ_{var=lo}^{hi} body; zero when hi < lo."""
 
-    __slots__ = ()
-
 
 class Product(Binder):
     """Π_{var=lo}^{hi} body, lo on the left; the identity for hi = lo - 1, an unknown matrix below that."""
-
-    __slots__ = ()
 
     def _infer(self) -> Shape:
         super()._infer()
@@ -327,8 +246,6 @@ class Product(Binder):
 
 class Block(Node):
     """A matrix of blocks. Args: the number of block rows, then the blocks row by row."""
-
-    __slots__ = ()
 
     @property
     def rows(self) -> list[tuple[Matrix, ...]]:
@@ -343,24 +260,16 @@ class Block(Node):
             raise ShapeError(f"{len(self._args) - 1} blocks do not fill {self._args[0]} rows")
         for row in rows:
             for cell, top in zip(row, rows[0], strict=True):
-                if cell.shape[1] != top.shape[1]:
-                    raise ShapeError(f"cannot stack {described(top)} on {described(cell)}: the widths differ")
-                if cell.shape[0] != row[0].shape[0]:
-                    raise ShapeError(f"cannot put {described(cell)} beside {described(row[0])}: the heights differ")
-        height: Expr = sum((row[0].shape[0] for row in rows), Integer(0))
-        width: Expr = sum((cell.shape[1] for cell in rows[0]), Integer(0))
-        return height, width
+                if cell.shape != (row[0].shape[0], top.shape[1]):
+                    raise ShapeError(f"cannot put {described(cell)} below {described(top)} and beside "
+                                     f"{described(row[0])}: the widths or the heights differ")
+        return Add(*(row[0].shape[0] for row in rows)), Add(*(cell.shape[1] for cell in rows[0]))
 
 
 def block(rows: Iterable[Iterable[Matrix]]) -> Block:
     """A block matrix from its rows."""
     listed = [tuple(row) for row in rows]
     return cast(Block, Block(Integer(len(listed)), *(cell for row in listed for cell in row)))
-
-
-def loss(name: str, *arguments: Matrix) -> Loss:
-    """The node ℓ(o, y) of an opaque loss."""
-    return cast(Loss, Loss(Str(name), *arguments))
 
 
 NODES: tuple[type[Node], ...] = (At, Loss, LossGradient, Adjoint, Direct, Chain, Plus, Times, Scale, Multiple,

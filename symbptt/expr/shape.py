@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from itertools import pairwise
 from typing import Protocol, TypeAlias
 
 from sympy import Expr
@@ -31,25 +31,21 @@ def described(operand: Shaped) -> str:
     return f"{operand} {shape_text(operand.shape)}"
 
 
-def common_shape(verb: str, operands: Iterable[Shaped]) -> Shape:
+def common_shape(verb: str, first: Shaped, *rest: Shaped) -> Shape:
     """The shape that all operands share; used by sums."""
-    first, *rest = operands
     for other in rest:
         if other.shape != first.shape:
             raise ShapeError(f"cannot {verb} {described(first)} and {described(other)}: the shapes differ")
     return first.shape
 
 
-def product_shape(factors: Iterable[Shaped]) -> Shape:
+def product_shape(first: Shaped, *rest: Shaped) -> Shape:
     """The shape of a matrix product; every pair of neighbours must share its inner size."""
-    first, *rest = factors
-    left: Shaped = first
-    for right in rest:
+    for left, right in pairwise((first, *rest)):
         if left.shape[1] != right.shape[0]:
             raise ShapeError(f"cannot multiply {described(left)} by {described(right)}: "
                              f"the inner sizes {left.shape[1]} and {right.shape[0]} differ")
-        left = right
-    return first.shape[0], left.shape[1]
+    return first.shape[0], (first, *rest)[-1].shape[1]
 
 
 def square_shape(verb: str, operand: Shaped) -> Shape:

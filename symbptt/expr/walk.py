@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from sympy import MatrixSymbol, Number
 from sympy.core.basic import Basic
@@ -12,13 +13,6 @@ from symbptt.expr.index import Index, IndexVar, index
 from symbptt.expr.nodes import NODES, At, Binder, Identity, Matrix, Node, Zero
 
 NONE: frozenset[IndexVar] = frozenset()
-
-
-def children(e: Matrix) -> tuple[Matrix, ...]:
-    """The operands that are matrices, in order; a family member is a leaf."""
-    if isinstance(e, MatrixSymbol | At):
-        return ()
-    return tuple(a for a in e.args if isinstance(a, MatrixExpr))
 
 
 def visit(e: Matrix) -> Iterator[Matrix]:
@@ -67,28 +61,20 @@ def _free_in_node(e: Node) -> frozenset[IndexVar]:
 def fresh(name: str, taken: frozenset[IndexVar]) -> IndexVar:
     """A variable called `name` or, if that is taken, the name with the fewest primes that is not."""
     var = IndexVar(name)
-    while var in taken:
-        var = IndexVar(var.name + "'")
-    return var
+    return fresh(f"{name}'", taken) if var in taken else var
 
 
-def substitute(e: Matrix, rule: Mapping[IndexVar, Index]) -> Matrix:
+def substitute(e: Basic, rule: Mapping[IndexVar, Index]) -> Any:
     """Replace free index variables by index forms; bound ones are renamed where a form would be captured."""
-    return _substituted(e, rule) if not free_indices(e).isdisjoint(rule) else e
-
-
-def _substituted(e: Basic, rule: Mapping[IndexVar, Index]) -> Matrix:
     if type(e) is Index:
         return e.substitute(rule)
+    if free_indices(e).isdisjoint(rule):
+        return e
+    if isinstance(e, Binder):
+        return _under(e, rule)
     if isinstance(e, Node):
-        if free_indices(e).isdisjoint(rule):
-            return e
-        if isinstance(e, Binder):
-            return _under(e, rule)
-        return Basic.__new__(type(e), *[_substituted(a, rule) for a in e._args])
-    if free_indices(e):
-        return e.xreplace({v: form.to_expr() for v, form in rule.items()})
-    return e
+        return Basic.__new__(type(e), *[substitute(a, rule) for a in e._args])
+    return e.xreplace({v: form.to_expr() for v, form in rule.items()})
 
 
 def _under(e: Binder, rule: Mapping[IndexVar, Index]) -> Binder:
@@ -99,11 +85,3 @@ def _under(e: Binder, rule: Mapping[IndexVar, Index]) -> Binder:
         var = fresh(var.name, taken | free_indices(body))
         inner[e.var] = index(var)
     return type(e)(substitute(body, inner), var, lo, hi)
-
-
-def rebuild(e: Node, operands: tuple[Matrix, ...]) -> Node:
-    """The same node with other matrix operands, in order."""
-    if not operands:
-        return e
-    coming = iter(operands)
-    return Basic.__new__(type(e), *[next(coming) if isinstance(a, MatrixExpr) else a for a in e.args])

@@ -11,7 +11,7 @@ from sympy import Expr, Integer, MatrixSymbol, Rational, S, Symbol
 from sympy.core.basic import Basic
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
-from symbptt.expr import nodes
+from symbptt.expr import build, nodes
 from symbptt.expr.build import plus, scale, times, transpose
 from symbptt.expr.index import index, t
 from symbptt.expr.nodes import At, Loss, Matrix, Plus, Scale
@@ -79,7 +79,7 @@ def loss(name: str, *arguments: Matrix | Member) -> Loss:
     Raises:
         ModelError: the name cannot name an opaque loss.
     """
-    return nodes.loss(check_loss_name(name), *arguments)
+    return build.loss(check_loss_name(name), *arguments)
 
 
 def model(
@@ -251,7 +251,7 @@ def _loss(names: _Names, e: Loss) -> Matrix:
             raise ModelError(f"{written} is not a family such as o or y; give the expression a name by an equation")
     if e.name in names.families or e.name in names.parameters:
         raise ModelError(f"{e.name} is a variable and cannot name a loss")
-    return nodes.loss(check_loss_name(e.name), *arguments)
+    return build.loss(check_loss_name(e.name), *arguments)
 
 
 def _terms(names: _Names, losses: Iterable[Matrix], reduce: str | Sequence[str]) -> tuple[LossTerm, ...]:

@@ -16,9 +16,9 @@ from typing import Any, TypeAlias
 from sympy import Expr, MatrixSymbol, Rational, S, Symbol
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
-from symbptt.expr.build import plus, scale, times, transpose
+from symbptt.expr.build import loss, plus, scale, times, transpose
 from symbptt.expr.index import index, t
-from symbptt.expr.nodes import At, Loss, Matrix, Scale, loss
+from symbptt.expr.nodes import At, Loss, Matrix, Scale
 from symbptt.expr.shape import ShapeError, common_shape, described, product_shape
 from symbptt.model.names import RESERVED, check_loss_name, did_you_mean
 from symbptt.model.spec import ModelError
@@ -354,7 +354,7 @@ def _is_matrix(a: Value, b: Value, doing: str) -> bool:
 def _add(a: Any, b: Any) -> Value:
     if not _is_matrix(a, b, "add"):
         return a + b
-    common_shape("add", (a, b))
+    common_shape("add", a, b)
     return plus((a, b))
 
 
@@ -379,7 +379,7 @@ def _multiply_matrices(a: Any, b: Any) -> Value:
     for operand in (a, b):
         if not isinstance(operand, MatrixExpr):
             raise ModelError(f"@ is the matrix product, but {operand} is a number; write *")
-    product_shape((a, b))
+    product_shape(a, b)
     return times(a, b)
 
 

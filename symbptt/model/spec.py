@@ -10,10 +10,11 @@ from typing import Literal, TypeAlias
 
 from sympy import Expr, MatrixSymbol, S, Symbol
 
+from symbptt.expr.build import children, rebuild
 from symbptt.expr.index import index, t
 from symbptt.expr.nodes import At, Identity, Loss, Matrix, Multiple, Plus, Scale, Times, Transpose, Zero
 from symbptt.expr.shape import ShapeError, shape_text
-from symbptt.expr.walk import children, rebuild, visit
+from symbptt.expr.walk import visit
 
 Reduce: TypeAlias = Literal["mean", "sum"]
 

@@ -14,7 +14,7 @@ def program(derivation: Derivation) -> Program:
     """The program of a derivation.
 
     Raises:
-        ValueError: the arrays leave a size open or say nothing of T, or a loss reads an earlier input.
+        ValueError: the arrays leave a size open or say nothing of T.
     """
     model = derivation.model
     names = Names(derivation)

@@ -11,7 +11,7 @@ from symbptt.derivation import Derivation, Line
 from symbptt.expr.build import plus
 from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Direct, Loss, LossGradient, Matrix
-from symbptt.expr.walk import substitute, visit
+from symbptt.expr.walk import substitute
 from symbptt.model.spec import initial_name
 from symbptt.program.array import Array, Call, Dimension, Entry, Member, Name, Time, add, call, scaled
 from symbptt.program.lower import Lowering
@@ -46,21 +46,12 @@ class Bodies:
         self.direct = self._sent()
 
     def _sent(self) -> dict[str, tuple[int, Matrix]]:
-        """For every family that a loss reads, the number of a line and what the losses send to it at t.
-
-        Raises:
-            ValueError: a loss reads an input at an earlier time.
-        """
+        """For every family that a loss reads, the number of a line and what the losses send to it at t."""
         found: dict[str, tuple[int, Matrix]] = {}
         for line in self.derivation.of_kind("direct", "boundary", "adjoint"):
             sent = [e.value for e in line.edges if e.through is None and type(e.value) is not Direct]
             if sent and line.name not in found:
                 found[line.name] = (line.number, plus(sent))
-        for name, (_, value) in found.items():
-            for node in visit(value):
-                if isinstance(node, LossGradient) and node.wrt != At(self.model.families[name], t):
-                    raise ValueError(f"the loss {node.loss} reads {node.wrt}; programs are made for losses that read "
-                                     "what carries a gradient at t only")
         return found
 
     def forward(self) -> Function:

@@ -225,16 +225,15 @@ def _sum_of(cells: list[Matrix]) -> Matrix:
     return cells[0] if len(cells) == 1 else Plus(*cells)
 
 
-RING = "laws of non-commutative rings; Lang, Algebra, ch. II"
-SUMS = "Graham, Knuth and Patashnik, Concrete Mathematics, §2.1–2.4"
-BLOCKS = "Horn and Johnson, Matrix Analysis, §0.7"
-
 LAWS: dict[str, tuple[Callable[..., Law], ...]] = {
-    RING: (power_zero, power_step, product_empty, product_first, product_join, product_shift, product_rotate,
-           product_constant, scalar_multiple, multiple_identity, scalar_transpose),
-    SUMS: (sum_empty, sum_first, sum_terms, sum_split, sum_shift, sum_reflect, sum_left, sum_right, sum_plus,
-           sum_transpose, sum_exchange),
-    BLOCKS: (block_times, block_plus, block_scale, block_transpose, block_zero, block_identity, block_single),
+    "laws of non-commutative rings; Lang, Algebra, ch. II": (
+        power_zero, power_step, product_empty, product_first, product_join, product_shift, product_rotate,
+        product_constant, scalar_multiple, multiple_identity, scalar_transpose),
+    "Graham, Knuth and Patashnik, Concrete Mathematics, §2.1–2.4": (
+        sum_empty, sum_first, sum_terms, sum_split, sum_shift, sum_reflect, sum_left, sum_right, sum_plus,
+        sum_transpose, sum_exchange),
+    "Horn and Johnson, Matrix Analysis, §0.7": (
+        block_times, block_plus, block_scale, block_transpose, block_zero, block_identity, block_single),
 }
 """The laws by source."""
 

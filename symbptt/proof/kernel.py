@@ -25,12 +25,9 @@ from symbptt.proof.statement import Definition, Proof, Theorem
 
 Polynomial: TypeAlias = dict[tuple[Matrix, ...], Expr]
 Premises: TypeAlias = Sequence[Theorem]
-NOTHING: frozenset[Index] = frozenset()
 OPERATIONS = (nodes.Plus, nodes.Times, nodes.Scale, nodes.Multiple, nodes.Transpose, nodes.Power, nodes.Sum,
               nodes.Product, nodes.Block, nodes.Loss)
 """The classes whose value depends on the values of their operands alone: congruence holds for them."""
-MISFITS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
-"""What a step raises that is not made as its rule wants it; a shape clash is a TypeError, a refusal a ValueError."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +63,7 @@ def reflexivity(_: Context, _premises: Premises, e: Matrix) -> Theorem:
 
 def symmetry(_: Context, premises: Premises) -> Theorem:
     """From a = b: b = a."""
-    (p,) = premises
-    return _theorem(p.right, p.left, premises)
+    return _theorem(premises[0].right, premises[0].left, premises)
 
 
 def transitivity(_: Context, premises: Premises) -> Theorem:
@@ -157,11 +153,12 @@ def axiom(_: Context, _premises: Premises, name: str, *args: object) -> Theorem:
 def instance(context: Context, premises: Premises, *pairs: tuple[IndexVar, Index]) -> Theorem:
     """From H ⊢ a = b: H[v := f] ⊢ a[v := f] = b[v := f], for index variables v that no definition fixes."""
     (p,), rule = premises, {v: index(f) for v, f in pairs}
-    if not all(isinstance(v, IndexVar) and v not in context.constants for v in rule):
+    moved = [h.substitute(rule) for h in p.hypotheses]
+    if any(not isinstance(v, IndexVar) or v in context.constants for v in rule):
         raise Refused(f"{', '.join(map(str, rule))}: T, a variable that the definitions fix, or no index variable")
-    assumed = frozenset((substitute(a, rule), substitute(b, rule)) for a, b in p.assumptions)
-    return _theorem(substitute(p.left, rule), substitute(p.right, rule),
-                    [replace(p, hypotheses=NOTHING, assumptions=assumed)], [h.substitute(rule) for h in p.hypotheses])
+    kept = replace(p, hypotheses=frozenset(),
+                   assumptions=frozenset((substitute(a, rule), substitute(b, rule)) for a, b in p.assumptions))
+    return _theorem(substitute(p.left, rule), substitute(p.right, rule), [kept], moved)
 
 
 def entailment(_: Context, premises: Premises, *hypotheses: Index) -> Theorem:
@@ -170,7 +167,7 @@ def entailment(_: Context, premises: Premises, *hypotheses: Index) -> Theorem:
     for h in p.hypotheses:
         if not nonnegative(h, wanted):
             raise Refused(f"{h} ≥ 0 does not follow from {', '.join(f'{k} ≥ 0' for k in wanted) or 'nothing'}")
-    return _theorem(p.left, p.right, [replace(p, hypotheses=NOTHING)], wanted)
+    return _theorem(p.left, p.right, [replace(p, hypotheses=frozenset())], wanted)
 
 
 def cases(_: Context, premises: Premises, form: Index) -> Theorem:
@@ -253,7 +250,8 @@ def replay(proof: Proof) -> list[Theorem]:
             if any(not 0 <= k < number for k in step.premises):
                 raise Refused("a premise is not an earlier step")
             done.append(_known(INFERENCE, step.rule, "rule")(context, [done[k] for k in step.premises], *step.args))
-    except MISFITS as error:
+    # A shape clash is a TypeError, a refusal a ValueError; the others come of steps not made as their rules want them.
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         raise Refused(f"{place}: {error}") from error
     return done
 
@@ -328,9 +326,7 @@ def _fixed(d: Definition) -> Index | None:
 def _apart(d: Definition, other: Definition) -> bool:
     """Whether two definitions of one head never speak of one time: fixed members differ, recursions start later."""
     a, b = _fixed(d), _fixed(other)
-    if a is None or b is None:
-        return (a is not None and other.lo is not None) or (b is not None and d.lo is not None)
-    return a != b
+    return a != b and (None not in (a, b) or (d if a is None else other).lo is not None)
 
 
 def _ends(d: Definition, number: int, time: Index | None, other: Definition, place: int) -> bool:

@@ -11,8 +11,9 @@ from sympy.core.basic import Basic
 from symbptt.expr.index import Index, IndexVar, index
 from symbptt.expr.nodes import Node
 from symbptt.expr.walk import substitute
+from symbptt.proof.account import Induction, Row
 from symbptt.proof.kernel import replay
-from symbptt.proof.statement import Equality, Induction, Proof, Row
+from symbptt.proof.statement import Equality, Proof
 
 HYPOTHESIS = "induction hypothesis"
 

@@ -10,9 +10,10 @@ from symbptt.expr.build import plus, times
 from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Derivative, Direct, Matrix, Plus, Scale, Sum, Times, Transpose, Zero, block
 from symbptt.expr.walk import substitute
+from symbptt.proof.account import ProvedStatement
 from symbptt.proof.kernel import check
 from symbptt.proof.script import Ref, Script, expanded
-from symbptt.proof.statement import Definition, ProvedStatement
+from symbptt.proof.statement import Definition
 
 ONE = Index(1)
 

@@ -28,7 +28,7 @@ def numpy_program(derivation: Derivation) -> str:
     """The text of the module.
 
     Raises:
-        ValueError: the arrays leave a size open or say nothing of T, or a loss reads an earlier input.
+        ValueError: the arrays leave a size open or say nothing of T.
     """
     made = program(derivation)
     module = _Module(derivation, made)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from symbptt.derivation import Derivation, Line
+from symbptt.expr.build import children
 from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Binder, Derivative, Matrix
-from symbptt.expr.walk import children, substitute, visit
+from symbptt.expr.walk import substitute, visit
 from symbptt.render.forward import ALWAYS
 from symbptt.render.outline import (
     AtLeast,

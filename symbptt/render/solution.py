@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from symbptt.derivation import Derivation
+from symbptt.expr.build import children, rebuild
 from symbptt.expr.index import Index, index, t
 from symbptt.expr.nodes import Adjoint, At, Matrix, Plus
 from symbptt.expr.nodes import Times as Product
-from symbptt.expr.walk import children, rebuild
-from symbptt.proof.statement import Row
+from symbptt.proof.account import Row
 from symbptt.render.forward import display
 from symbptt.render.outline import (
     Display,

@@ -9,7 +9,7 @@ from pathlib import Path
 from symbptt.derivation import Derivation
 from symbptt.expr.index import Index, t
 from symbptt.expr.nodes import Block
-from symbptt.proof.statement import ProvedStatement
+from symbptt.proof.account import ProvedStatement
 from symbptt.render.document import Format, Writer, document
 from symbptt.render.escape import latex_words, markdown_words, plain_words
 from symbptt.render.math import Latex, Ruler, latex

@@ -6,8 +6,9 @@ import pytest
 
 from symbptt.bptt.graph import GraphError, check_graph
 from symbptt.bptt.unroll import unroll
+from symbptt.expr.build import loss
 from symbptt.expr.index import Index
-from symbptt.expr.nodes import At, Transpose, loss
+from symbptt.expr.nodes import At, Transpose
 from symbptt.model.spec import Equation, LossTerm
 
 

@@ -4,18 +4,8 @@ import pytest
 from sympy import MatrixSymbol, Rational, Symbol
 
 from symbptt.bptt.rules import RESULTS, RULES, VARIABLES, differential, pull_back
-from symbptt.expr.nodes import (
-    NODES,
-    Identity,
-    Loss,
-    Multiple,
-    Plus,
-    Scale,
-    Times,
-    Transpose,
-    Zero,
-    loss,
-)
+from symbptt.expr.build import loss
+from symbptt.expr.nodes import NODES, Identity, Loss, Multiple, Plus, Scale, Times, Transpose, Zero
 from symbptt.proof.oracle import PRIME, Oracle, paired
 
 h, q, d = Symbol("h"), Symbol("q"), Symbol("d")

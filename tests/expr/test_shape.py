@@ -10,17 +10,17 @@ A, W, x = MatrixSymbol("A", h, h), MatrixSymbol("W", h, d), MatrixSymbol("x", d,
 
 
 def test_shapes() -> None:
-    assert product_shape([A, W, x]) == (h, 1)
-    assert common_shape("add", [W, W]) == (h, d)
+    assert product_shape(A, W, x) == (h, 1)
+    assert common_shape("add", W, W) == (h, d)
     assert square_shape("invert", A) == (h, h)
     assert shape_text((h, d)) == "(h × d)"
     assert described(W) == "W (h × d)"
 
 
 @pytest.mark.parametrize(("clash", "words"), [
-    (lambda: product_shape([W, A]), ["W (h × d)", "A (h × h)", "inner sizes d and h"]),
-    (lambda: product_shape([A, W, W]), ["W (h × d)"]),
-    (lambda: common_shape("add", [A, A, W]), ["cannot add", "A (h × h)", "W (h × d)"]),
+    (lambda: product_shape(W, A), ["W (h × d)", "A (h × h)", "inner sizes d and h"]),
+    (lambda: product_shape(A, W, W), ["W (h × d)"]),
+    (lambda: common_shape("add", A, A, W), ["cannot add", "A (h × h)", "W (h × d)"]),
     (lambda: square_shape("raise to a power", W), ["cannot raise to a power", "W (h × d)", "not square"]),
 ])
 def test_messages(clash, words) -> None:
@@ -31,4 +31,4 @@ def test_messages(clash, words) -> None:
 
 def test_equal_symbols_of_other_assumptions_are_other_sizes() -> None:
     with pytest.raises(ShapeError):
-        product_shape([MatrixSymbol("A", h, Symbol("n", integer=True)), MatrixSymbol("B", Symbol("n"), h)])
+        product_shape(MatrixSymbol("A", h, Symbol("n", integer=True)), MatrixSymbol("B", Symbol("n"), h))

@@ -3,6 +3,7 @@
 import pytest
 from sympy import Integer, MatrixSymbol, Rational, Symbol
 
+from symbptt.expr.build import loss
 from symbptt.expr.index import IndexVar, T, index, t
 from symbptt.expr.nodes import (
     NODES,
@@ -22,7 +23,6 @@ from symbptt.expr.nodes import (
     Transpose,
     Zero,
     block,
-    loss,
 )
 from symbptt.expr.text import WRITERS, index_text
 

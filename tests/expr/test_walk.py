@@ -6,9 +6,10 @@ import pytest
 import sympy
 from sympy import MatrixSymbol, Symbol
 
+from symbptt.expr.build import children, rebuild
 from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Identity, Plus, Power, Product, Scale, Sum, Times, Transpose, Zero
-from symbptt.expr.walk import children, free_indices, fresh, rebuild, substitute, visit
+from symbptt.expr.walk import free_indices, fresh, substitute, visit
 from symbptt.proof.oracle import Oracle
 
 h = Symbol("h")

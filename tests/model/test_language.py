@@ -3,8 +3,9 @@ import ast
 import pytest
 from sympy import Integer, MatrixSymbol, Rational, Symbol
 
+from symbptt.expr.build import loss
 from symbptt.expr.index import index, t
-from symbptt.expr.nodes import At, Plus, Scale, Times, Transpose, loss
+from symbptt.expr.nodes import At, Plus, Scale, Times, Transpose
 from symbptt.model.language import (
     EQUATION,
     FUNCTIONS,

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Integer, MatrixSymbol, Rational, Symbol
 
+from symbptt.expr.build import loss
 from symbptt.expr.index import index, t
-from symbptt.expr.nodes import At, Plus, Scale, Times, loss
+from symbptt.expr.nodes import At, Plus, Scale, Times
 from symbptt.model.locate import InputError
 from symbptt.model.read import LARGEST, library, load, loads, source_text
 from symbptt.model.spec import Model

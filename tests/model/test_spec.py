@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 from sympy import Integer, MatrixSymbol, Rational, Symbol
 
+from symbptt.expr.build import loss
 from symbptt.expr.index import IndexVar, T, index, t
-from symbptt.expr.nodes import Adjoint, At, Plus, Scale, Sum, Times, loss
+from symbptt.expr.nodes import Adjoint, At, Plus, Scale, Sum, Times
 from symbptt.model.spec import Equation, LossTerm, Model, ModelError, Size, in_order, names_once
 
 d, h, q = (Symbol(n, integer=True, positive=True) for n in "dhq")

@@ -8,6 +8,7 @@ import sympy
 from sympy import Float, Integer, MatrixSymbol, Rational, Symbol, oo, zoo
 from sympy.core.basic import Basic
 
+from symbptt.expr.build import loss
 from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import (
     Adjoint,
@@ -28,7 +29,6 @@ from symbptt.expr.nodes import (
     Transpose,
     Zero,
     block,
-    loss,
 )
 from symbptt.proof.axioms import Refused
 from symbptt.proof.kernel import INFERENCE, admit, check, replay
