@@ -20,8 +20,10 @@ demo: ## derive and prove the linear network for three steps
 	@sh tools/ensure-venv core
 	$(BIN)/symbptt report linear --T 3 -o $(DEMO)
 	@echo
-	@echo "The report lies in $(DEMO)/:"
-	@ls $(DEMO) | sed 's/^/  /'
+	@echo "The generated program checks itself:"
+	$(BIN)/python $(DEMO)/linear/numpy/linear.py
+	@echo
+	@echo "The report lies in $(DEMO)/linear: read text/linear.txt or markdown/linear.md, or compile latex/linear.tex."
 
 test: ## run the tests but the slow ones (ARGS="-m slow" for those)
 	@sh tools/ensure-venv test

@@ -11,14 +11,15 @@ from symbptt import gradients
 from symbptt.expr.index import Index, index, t
 from symbptt.expr.index import T as LAST
 from symbptt.expr.nodes import Adjoint, At, Matrix, Times
+from symbptt.expr.protocol import print_latex
 from symbptt.expr.to_sympy import to_sympy
 from symbptt.model.from_sympy import Family, family, loss, model
 from symbptt.model.locate import InputError
 from symbptt.model.read import library, load, loads, source_text
 from symbptt.model.spec import Model, ModelError
+from symbptt.proof import kernel
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.axioms import Refused
-from symbptt.proof.kernel import check
 from symbptt.proof.statement import Proof, Theorem
 from symbptt.render import targets
 
@@ -27,6 +28,8 @@ __all__ = [
     "Theorem", "TooLarge", "check", "derive", "family", "library", "load", "loads", "loss", "model", "prove",
     "source_text", "to_sympy",
 ]
+
+print_latex(targets.latex)
 
 TooLarge = stages.TooLarge
 EQUATIONS, WORDS = stages.EQUATIONS, stages.WORDS
@@ -160,7 +163,7 @@ class Derivation:
         return self.to_markdown()
 
 
-def derive(model: Model | str, T: int | None = None, limit: int | None = stages.EQUATIONS) -> Derivation:
+def derive(model: Model | str | Path, T: int | None = None, limit: int | None = stages.EQUATIONS) -> Derivation:
     """Derive every gradient of a model, or of a built-in or file by name, and prove the closed forms.
 
     Args:
@@ -173,14 +176,35 @@ def derive(model: Model | str, T: int | None = None, limit: int | None = stages.
         ValueError: T is not an integer ≥ 1.
         TooLarge: T unrolls more than `limit` equations; the message says what it would cost.
     """
-    return Derivation(stages.derive(load(model) if isinstance(model, str) else model, T, limit))
+    return Derivation(stages.derive(_model(model), T, limit))
 
 
-def prove(model: Model | str, T: int | None = None, limit: int | None = WORDS) -> tuple[ProvedStatement, ...]:
+def prove(model: Model | str | Path, T: int | None = None, limit: int | None = WORDS) -> tuple[ProvedStatement, ...]:
     """The theorems about a model, replayed by the kernel: for every T, or for a given T with every t written out.
 
     Raises:
         InputError, ValueError, TooLarge: as `derive`.
         Refused: a theorem was not proved.
     """
-    return stages.prove(load(model) if isinstance(model, str) else model, T, limit)
+    return stages.prove(_model(model), T, limit)
+
+
+def check(proof: Proof | ProvedStatement) -> Theorem:
+    """Replay a proof; only then does its theorem count.
+
+    Raises:
+        Refused: a step does not follow, a definition is not well founded, or the steps prove something else.
+        TypeError: it is no proof.
+    """
+    data = proof.proof if isinstance(proof, ProvedStatement) else proof
+    if not isinstance(data, Proof):
+        raise TypeError(f"a proof is checked, such as derive(model).theorems[0].proof, not {type(proof).__name__}")
+    return kernel.check(data)
+
+
+def _model(model: Model | str | Path) -> Model:
+    if isinstance(model, str | Path):
+        return load(model)
+    if not isinstance(model, Model):
+        raise TypeError(f"a model is a Model, the name of a built-in one or a path, not {type(model).__name__}")
+    return model

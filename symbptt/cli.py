@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -18,13 +19,23 @@ def number_of_steps(_context: click.Context, _parameter: click.Parameter, value:
     """T as an integer ≥ 1, or a usage error that says what would be right."""
     if value is None:
         return None
-    try:
-        steps = int(value)
-    except ValueError:
-        raise click.BadParameter(f"T counts time steps and must be an integer ≥ 1, not {value!r}") from None
+    if not re.fullmatch(r"-?[0-9]{1,18}", value):
+        raise click.BadParameter(f"T counts time steps and must be an integer ≥ 1, not {value!r}")
+    steps = int(value)
     if steps < 1:
         raise click.BadParameter(f"T counts time steps and must be ≥ 1, not {steps}; leave --T out for symbolic T")
     return steps
+
+
+class Commands(click.Group):
+    """The commands; whatever stops standard output from being written ends them with one line."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run, as click does."""
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:
+            refuse(f"standard output cannot be written: {error.strerror or error}")
 
 
 def refuse(message: str) -> NoReturn:
@@ -68,7 +79,7 @@ output_option = click.option("-o", "output", type=click.Path(path_type=Path), he
 json_option = click.option("--json", "as_json", is_flag=True, help="For a program to read.")
 
 
-@click.group()
+@click.group(cls=Commands)
 @click.version_option(release(), package_name="symbptt", prog_name="symbptt")
 def main() -> None:
     """Derive back-propagation through time, prove it, and print it as documents and code."""
@@ -94,6 +105,8 @@ def models(show: str | None, as_json: bool) -> None:
         click.echo(f"{m.name}: {m.title}")
         for equation in m.equations:
             click.echo(f"    {equation.left} = {equation.right}")
+        for term in m.losses:
+            click.echo(f"    L: {term.reduce} over t of {'' if term.weight == 1 else f'{term.weight}*'}{term.loss}")
 
 
 @main.command()
@@ -153,7 +166,7 @@ def _proved(model: api.Model, steps: int | None, limit: int | None) -> tuple[api
     try:
         return api.prove(model, steps, limit)
     except api.TooLarge as error:
-        refuse(str(error))
+        refuse(f"{model.name}: {error}")
     except api.Refused as error:
         click.echo(f"not proved: {error}", err=True)
         sys.exit(1)

@@ -69,6 +69,9 @@ def _symbolic(member: Matrix) -> bool:
 
 
 def _member(derivation: Derivation, name: str, time: int | None) -> Matrix:
+    if time is not None and name not in derivation.model.families:
+        member = derivation.member(name)
+        raise ValueError(f"{name} has no time of its own; ask for gradient({name!r})")
     member = derivation.member(name, time)
     last = derivation.steps
     if time is not None and (isinstance(time, bool) or time < 1 or (last is not None and time > last)):

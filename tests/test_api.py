@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 
 import pytest
+import sympy
 from sympy import MatrixSymbol, symbols
 
 import symbptt
+from symbptt.expr.index import IndexVar, t
 
 d, h, q = symbols("d h q", integer=True, positive=True)
 LAG_TWO = """
@@ -137,3 +141,28 @@ def test_save_writes_everything(linear: symbptt.Derivation, tmp_path: Path) -> N
     assert {p.suffix for p in written} == {".tex", ".md", ".txt", ".py"}
     assert all(p.is_file() for p in written)
     assert sorted(p for p in tmp_path.rglob("*") if p.is_file()) == sorted(written)
+
+
+def test_wrong_arguments_say_what_would_be_right(linear: symbptt.Derivation) -> None:
+    with pytest.raises(TypeError, match="a model is a Model"):
+        symbptt.derive(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a proof is checked"):
+        symbptt.check(3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no time of its own"):
+        linear.gradient("W_hh", 2)
+    with pytest.raises(TypeError, match=r"\.left or \.right"):
+        symbptt.to_sympy(linear.closed_form("h"))  # type: ignore[arg-type]
+    assert symbptt.check(linear.theorems[0]) == linear.theorems[0].theorem
+
+
+def test_expressions_travel_through_sympy(linear: symbptt.Derivation) -> None:
+    g, closed = linear.gradient("h", 2), linear.closed_form("h").right
+    assert str(2 * g) == f"2*({g})"
+    assert g.doit() == g
+    i = IndexVar("i")
+    assert str(closed.subs(t, i)) == "Sum(i'=i..T, (W_hh.T)^(i' - i) @ (W_qh.T @ dL/do[i']))"
+    assert str(closed.xreplace({t: sympy.Integer(2)})).startswith("Sum(i=2..T")
+    assert sympy.pretty(closed) == str(closed)
+    assert r"\boldsymbol{W}_{hh}^\top" in sympy.latex(g)
+    assert "dL/dh[3]" in sympy.mathml(g)
+    assert pickle.loads(pickle.dumps(closed)) == copy.deepcopy(closed) == closed

@@ -152,3 +152,42 @@ def test_equal_bytes_under_different_hash_seeds() -> None:
                                    ["emit", "linear"])]
         outputs.add(tuple(parts))
     assert len(outputs) == 1
+
+
+def test_long_lags_say_what_they_would_cost(changed) -> None:  # type: ignore[no-untyped-def]
+    path = changed("h[t-1]", "h[t-60]")
+    for command in ("derive", "prove", "emit", "report"):
+        result = run(command, path)
+        assert result.exit_code == 2
+        assert "60 × 60" in result.stderr
+
+
+def test_a_link_is_followed_and_a_device_is_written_as_it_stands(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.md", tmp_path / "link.md"
+    target.write_text("old", encoding="utf-8")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    assert run("derive", "linear", "-o", str(link)).exit_code == 0
+    assert link.is_symlink()
+    assert "∂L" in target.read_text(encoding="utf-8")
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert run("derive", "linear", "-o", os.devnull).exit_code == 0
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    (tmp_path / "linear" / "markdown" / "linear.md").mkdir(parents=True)
+    result = run("report", "linear", "-o", str(tmp_path))
+    assert result.exit_code == 2
+    assert "linear.md: cannot be written" in result.stderr
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_standard_output_ends_with_2() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "symbptt", "models"], check=False, stdout=full,
+                              stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "standard output cannot be written" in done.stderr

@@ -1,6 +1,5 @@
 """Expressions: the closed vocabulary, index arithmetic, shapes, substitution and the normal form."""
 
-from symbptt.expr.nodes import Node
-from symbptt.expr.text import text
+from symbptt.expr.protocol import install
 
-Node.writer = staticmethod(text)
+install()

@@ -92,19 +92,9 @@ class Index(Basic):
             terms += ((w, a * b) for w, b in form.terms)
         return Index(const, terms)
 
-    def _xreplace(self, rule: Mapping[Basic, Basic]) -> tuple[Basic, bool]:
-        forms = {v: index(rule[v]) for v, _ in self.terms if v in rule}
-        return (self.substitute(forms), True) if forms else (self, False)
-
-    def _eval_subs(self, old: Basic, new: Basic) -> Index:
-        return self.substitute({old: index(new)}) if isinstance(old, IndexVar) else self
-
     def to_expr(self) -> Expr:
         """The same form as a SymPy expression."""
         return Add(self.const, *(a * v for v, a in self.terms))
-
-    def _sympystr(self, _printer: object) -> str:
-        return str(self.to_expr())
 
 
 IndexLike: TypeAlias = Index | IndexVar | Integer | Expr | int

@@ -30,8 +30,6 @@ class Node(MatrixExpr):
     _free: frozenset[IndexVar]
     rule: ClassVar[Callable[..., Shape]]
     """The shape from the arguments; a class that needs more overrides `_infer`."""
-    writer: ClassVar[Callable[[Basic], str]] = object.__repr__
-    """How str() writes a node; the package sets it, so that the vocabulary knows no printer."""
 
     def __new__(cls, *args: Basic) -> Node:
         return Basic.__new__(cls, *args)
@@ -51,11 +49,6 @@ class Node(MatrixExpr):
 
     def _infer(self) -> Shape:
         return type(self).rule(*self._args)
-
-    def _sympystr(self, _printer: object) -> str:
-        return type(self).writer(self)
-
-    _latex = _sympystr
 
 
 Matrix: TypeAlias = Node | MatrixSymbol

@@ -69,7 +69,7 @@ def _scale(e: Node) -> str:
     c, body = e.args
     if c == -1:
         return f"-{f'({text(body)})' if isinstance(body, Plus) else text(body)}"
-    return f"{f'({c})' if c.is_Add or (c.is_Rational and not c.is_Integer) else c}*{_tight(body)}"
+    return f"{f'({c})' if c.is_Add or c.as_numer_denom()[1] != 1 else c}*{_tight(body)}"
 
 
 def _transpose(e: Node) -> str:

@@ -41,8 +41,13 @@ def to_sympy(e: Matrix) -> MatrixExpr:
 
     Raises:
         NotPlain: a sum or product with a bound index occurs, or an unevaluated chain rule.
+        TypeError: it is no matrix expression.
     """
-    return CONVERSIONS[type(e)](e) if isinstance(e, Node) else e
+    if isinstance(e, Node):
+        return CONVERSIONS[type(e)](e)
+    if not isinstance(e, MatrixExpr):
+        raise TypeError(f"{type(e).__name__} is no matrix expression; of an equation convert its .left or .right")
+    return e
 
 
 def _symbol(e: Node) -> MatrixExpr:

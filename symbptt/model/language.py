@@ -369,10 +369,11 @@ def _subtract(a: Any, b: Any) -> Value:
 def _multiply(a: Any, b: Any) -> Value:
     if isinstance(a, MatrixExpr) and isinstance(b, MatrixExpr):
         raise ModelError(f"* between {described(a)} and {described(b)}: the elementwise product is not known yet; "
-                         "@ is the matrix product")
-    if isinstance(a, MatrixExpr):
-        return scale(b, a)
-    return scale(a, b) if isinstance(b, MatrixExpr) else a * b
+                         "@ is the matrix product, and a 1 × 1 matrix s scales a column v as v @ s")
+    number, other = (b, a) if isinstance(a, MatrixExpr) else (a, b)
+    if number == 0 or other == 0:
+        raise ModelError(f"0 * {other if number == 0 else number} is nothing; leave the term out")
+    return scale(number, other) if isinstance(other, MatrixExpr) else number * other
 
 
 def _multiply_matrices(a: Any, b: Any) -> Value:

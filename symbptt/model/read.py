@@ -102,6 +102,10 @@ def _model(document: Document) -> Model:
     tables = {table: _strings(document, table) for table in TABLES}
     with _blaming(document, key=True):
         names_once({table: tables[table] for table in (*SHAPED, "constants")}, tables["equations"])
+    for table in ("sizes", "constants"):
+        for key in tables[table]:
+            with _blaming(document, table, key):
+                check_line(tables[table][key])
     sizes = {name: size_symbol(name) for name in tables["sizes"]}
     shaped = {table: _symbols(document, table, tables[table], sizes) for table in SHAPED}
     families = shaped["inputs"] | shaped["targets"] | shaped["states"]

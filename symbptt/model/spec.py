@@ -15,6 +15,7 @@ from symbptt.expr.index import index, t
 from symbptt.expr.nodes import At, Identity, Loss, Matrix, Multiple, Plus, Scale, Times, Transpose, Zero
 from symbptt.expr.shape import ShapeError, shape_text
 from symbptt.expr.walk import visit
+from symbptt.model.notation import Name, split
 
 Reduce: TypeAlias = Literal["mean", "sum"]
 
@@ -181,12 +182,35 @@ def check(model: Model) -> None:
     _ordered(model)
     _losses_reach(model, known)
     _initial_names_free(model)
+    _printed_apart(model)
 
 
 def _names_once(model: Model) -> None:
     tables = ("parameters", "inputs", "targets", "states", "constants")
     declared = {table: [symbol.name for symbol in getattr(model, table)] for table in tables}
     names_once(declared, [equation.name for equation in model.equations])
+
+
+def _printed_apart(model: Model) -> None:
+    """Refuse two names that print as one: W1 and W_1, h_1 beside the family h, I beside the identity matrix."""
+    printed: dict[Name, str] = {Name("L"): "the objective L", Name("I"): "the identity matrix I",
+                                Name("t"): "the time t", Name("T"): "the number of steps T"}
+    for name, table in _tables_by_name(model).items():
+        shown = split(name)
+        if shown in printed:
+            raise ModelError(f"{name} prints like {printed[shown]}; take another name", table, name)
+        printed[shown] = name
+    for name, table in _tables_by_name(model).items():
+        *most, last = split(name).subscripts or ("",)
+        family = printed.get(Name(split(name).base, tuple(most)))
+        if family in model.families and (last.isdigit() or last in ("t", "T")):
+            raise ModelError(f"{name} prints like {family} at time {last}; take another name", table, name)
+
+
+def _tables_by_name(model: Model) -> dict[str, str]:
+    tables = ("parameters", "inputs", "targets", "constants")
+    declared = {v.name: table for table in tables for v in getattr(model, table)}
+    return declared | dict.fromkeys(model.defined, "equations")
 
 
 def initial_name(member: At) -> str:
@@ -196,8 +220,7 @@ def initial_name(member: At) -> str:
 
 
 def _initial_names_free(model: Model) -> None:
-    taken = {v.name: table for table in ("parameters", "inputs", "targets", "states", "constants")
-             for v in getattr(model, table)} | dict.fromkeys(model.defined, "equations")
+    taken = _tables_by_name(model)
     for member in model.initial:
         name = initial_name(member)
         if name in taken:
@@ -300,6 +323,9 @@ def _losses_reach(model: Model, known: set[MatrixSymbol]) -> None:
     for number, term in enumerate(model.losses):
         _known(model, known, term.loss, "loss", str(number))
         arguments = [a for a in term.loss.args[1:] if isinstance(a, At)]
+        if len(set(arguments)) < len(arguments):
+            raise ModelError(f"the loss {term.loss} reads one variable twice; a loss reads each once", "loss",
+                             str(number))
         for a in arguments:
             if a.family not in model.targets and a.time != index(t):
                 raise ModelError(f"the loss reads {a}; at a time other than t a loss reads targets only", "loss",

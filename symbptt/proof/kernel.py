@@ -251,7 +251,7 @@ def replay(proof: Proof) -> list[Theorem]:
                 raise Refused("a premise is not an earlier step")
             done.append(_known(INFERENCE, step.rule, "rule")(context, [done[k] for k in step.premises], *step.args))
     # A shape clash is a TypeError, a refusal a ValueError; the others come of steps not made as their rules want them.
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError) as error:
         raise Refused(f"{place}: {error}") from error
     return done
 

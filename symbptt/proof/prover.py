@@ -9,8 +9,10 @@ from symbptt.bptt.closed import ClosedForm, eliminate, terminal
 from symbptt.expr.build import plus, times
 from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Derivative, Direct, Matrix, Plus, Scale, Sum, Times, Transpose, Zero, block
+from symbptt.expr.sums import SideCondition, equal
 from symbptt.expr.walk import substitute
 from symbptt.proof.account import ProvedStatement
+from symbptt.proof.axioms import Refused
 from symbptt.proof.kernel import check
 from symbptt.proof.script import Ref, Script, expanded
 from symbptt.proof.statement import Definition
@@ -193,9 +195,36 @@ class Prover:
 
     # The closed form.
 
+    def decided(self) -> bool:
+        """Whether the closed form solves the recurrence, by the normal form of words and running sums; no proof.
+
+        Raises:
+            SideCondition: the normal form cannot bring the sums together.
+        """
+        closed, start = self._closed, index(t)
+        ahead = closed.solution(start + 1, self.last)
+        step = Plus(Times(substitute(closed.transition, {t: start + 1}), ahead), closed.drive)
+        return equal(step, closed.solution(start, self.last), self.range)
+
     @cached_property
     def solution(self) -> Ref:
-        """For 1 ≤ t ≤ T + 1: G_t = Σ_{i=t}^{T} word(t, i), by induction downward from T + 1."""
+        """For 1 ≤ t ≤ T + 1: G_t = Σ_{i=t}^{T} word(t, i), by induction downward from T + 1.
+
+        Raises:
+            Refused: the steps do not go through; the message says what the normal form makes of the equation.
+        """
+        try:
+            return self._induction()
+        except Refused as error:
+            raise Refused(f"{error}; by the normal form {self._verdict()}") from error
+
+    def _verdict(self) -> str:
+        try:
+            return "the equation holds, its steps were not found" if self.decided() else "the equation does not hold"
+        except SideCondition as condition:
+            return f"it is undecided: {condition}"
+
+    def _induction(self) -> Ref:
         closed, s, last = self._closed, self.script, self.last
         start, ahead = index(t), index(t) + 1
         known = s.apply("assumption", (), substitute(closed.stacked, {t: ahead}), closed.solution(ahead, last))

@@ -48,7 +48,7 @@ def test_forms(form, written) -> None:
 
 @pytest.mark.parametrize(("e", "written"), [
     (At(f, it - 1), "h[t-1]"), (Times(W, At(f, it - 1)), "W_hh @ h[t-1]"), (Times(Transpose(W), f), "W_hh.T @ h"),
-    (Plus(f, Scale(Integer(-1), f)), "h - h"), (Scale(Rational(2, 3), f), "(2/3)*h"), (Scale(1 / T, f), "1/T*h"),
+    (Plus(f, Scale(Integer(-1), f)), "h - h"), (Scale(Rational(2, 3), f), "(2/3)*h"), (Scale(1 / T, f), "(1/T)*h"),
     (Scale(Integer(-1), Plus(f, f)), "-(h + h)"), (Times(Plus(W, W), f), "(W_hh + W_hh) @ h"),
     (Transpose(Times(W, f)), "(W_hh @ h).T"), (Adjoint(At(f, t)), "dL/dh[t]"), (Direct(At(f, t)), "d+L/dh[t]"),
     (L, "l(o[t], y[t])"), (LossGradient(L, Integer(0)), "dl(o[t], y[t])/do[t]"),

@@ -1,0 +1,57 @@
+"""Names that print as one symbol are refused, and what drops out without a word is too."""
+
+import pytest
+
+from symbptt.model.read import InputError, load, loads, source_text
+
+
+def changed(old: str, new: str, *more: tuple[str, str]) -> str:
+    text = source_text("linear")
+    for before, after in ((old, new), *more):
+        assert before in text
+        text = text.replace(before, after)
+    return text
+
+
+@pytest.mark.parametrize("name", ["W__hx", "h_1", "h_t", "h_T", "x_3", "L_", "I", "I_", "T_", "y_", "o_12"])
+def test_a_name_that_prints_like_another_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="prints like") as refused:
+        loads(changed('W_hh = "h, h"', f'W_hh = "h, h"\n{name} = "h, h"'))
+    assert refused.value.line in (13, 20)
+
+
+@pytest.mark.parametrize("name", ["W", "h1_x", "hx", "W_h", "h_x", "x_t_y", "lambda_", "I_t"])
+def test_names_that_print_apart_are_fine(name: str) -> None:
+    assert loads(changed('W_hh = "h, h"', f'W_hh = "h, h"\n{name} = "h, h"'))
+
+
+def test_digits_are_subscripts() -> None:
+    with pytest.raises(InputError, match="W_1 prints like W1"):
+        loads(changed('W_hh = "h, h"', 'W_hh = "h, h"\nW1 = "h, h"\nW_1 = "h, h"'))
+
+
+def test_a_zero_factor_is_refused() -> None:
+    with pytest.raises(InputError, match="leave the term out"):
+        loads(changed("W_hh @ h[t-1]", "0*W_hh @ h[t-1]"))
+    with pytest.raises(InputError, match="leave the term out"):
+        loads(changed('"l(o, y)"', '"0*l(o, y)"'))
+
+
+def test_a_loss_reads_each_variable_once() -> None:
+    with pytest.raises(InputError, match="twice"):
+        loads(changed('"l(o, y)"', '"l(o, o)"'))
+
+
+def test_a_loss_reads_data_that_carry_a_gradient_at_t_only() -> None:
+    with pytest.raises(InputError, match="reads targets only"):
+        loads(changed('"l(o, y)"', '"l(o, x[t-1])"'))
+    assert loads(changed('"l(o, y)"', '"l(o, y[t-1])"')).initial[-1].family.name in ("h", "y")
+
+
+def test_descriptions_are_one_line() -> None:
+    with pytest.raises(InputError, match="control characters"):
+        loads(changed('h = "hidden"', 'h = "a\\u0007b"'))
+
+
+def test_the_library_loads() -> None:
+    assert load("linear").name == "linear"
