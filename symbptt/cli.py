@@ -130,7 +130,7 @@ def derive(model: str, steps: int | None, target: str, lang: str, no_limit: bool
     """Derive every gradient of MODEL, a built-in name or a file."""
     d = derived(model, steps, no_limit)
     if as_json:
-        deliver(json.dumps([{"number": x.number, "kind": x.kind, "name": x.name, "left": str(x.left),
+        deliver(json.dumps([{"number": x.number, "label": x.label, "kind": x.kind, "name": x.name, "left": str(x.left),
                              "forms": [str(f) for f in x.forms], "lo": None if x.lo is None else str(x.lo),
                              "hi": None if x.hi is None else str(x.hi)} for x in d.steps], indent=2), output)
         return

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
 
 from symbptt.bptt.backward import AdjointStep, Edge, Gradient
 from symbptt.bptt.closed import ClosedForm
-from symbptt.expr.index import Index, index, t
+from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import At, Matrix
+from symbptt.expr.walk import substitute
 from symbptt.model.spec import Model, initial_name
 from symbptt.proof.account import Induction, ProvedStatement
 from symbptt.proof.statement import Definition
@@ -24,6 +26,7 @@ class Line:
 
     kind says what it is; name is the family or parameter that it is about; edges are the ways in which L depends on the
     variable, empty where the line is no chain rule; theorem is the number in `Derivation.theorems` that proves it.
+    Lines of the written-out case are numbered in a series of their own, so that all other numbers are equal for all T.
     """
 
     kind: Kind
@@ -36,6 +39,26 @@ class Line:
     edges: tuple[Edge, ...] = ()
     theorem: int | None = None
 
+    @property
+    def label(self) -> str:
+        """What the line is called in all documents and programs: its number, with a T in the written-out case."""
+        return f"T{self.number}" if self.kind == "written" else str(self.number)
+
+
+def instance_of(lines: Iterable[Line], step: AdjointStep, steps: int) -> Line | None:
+    """The general line of which a step of the unrolled case is a mere instance, with nothing in it that differs."""
+    if not isinstance(step.target, At):
+        return None
+    rule = {t: step.target.time, T: Index(steps)}
+    for line in lines:
+        if line.kind in ("direct", "initial", "boundary", "adjoint") and substitute(line.left, rule) == step.left:
+            between = line.lo is None or line.hi is None or all(
+                (b - a).const >= 0 for a, b in ((line.lo.substitute(rule), step.target.time),
+                                                (step.target.time, line.hi.substitute(rule))))
+            if between and substitute(line.forms[-1], rule) == step.right:
+                return line
+    return None
+
 
 @dataclass(frozen=True)
 class Derivation:
@@ -43,7 +66,8 @@ class Derivation:
 
     lines are the numbered equations in reading order; `unrolled` holds, for a given T, every gradient of the unrolled
     graph; `definitions` are what the theorems unfold; `induction` is the proof of the closed form as a person reads it.
-    delay says, for each family, how many steps before T its adjoint stops being identically zero.
+    delay says, for each family, how many steps before T its adjoint stops being identically zero; `word_counts`, for a
+    given T and a closed form in letters, how many words ∂L/∂v_1 would have if every path were written out.
     """
 
     model: Model
@@ -55,6 +79,7 @@ class Derivation:
     delay: dict[str, int]
     induction: Induction | None = None
     unrolled: dict[Gradient, AdjointStep] = field(default_factory=dict)
+    word_counts: dict[str, int] = field(default_factory=dict)
 
     def line(self, kind: Kind, name: str = "") -> Line:
         """The line of a kind about a name.
@@ -63,16 +88,16 @@ class Derivation:
             KeyError: there is none.
         """
         try:
-            return self._by_label[kind, name]
+            return self._by_kind[kind, name]
         except KeyError:
             raise KeyError(f"the derivation has no {kind} equation for {name!r}") from None
 
-    def number(self, kind: Kind, name: str = "") -> int:
-        """The number of a line."""
-        return self.line(kind, name).number
+    def label(self, kind: Kind, name: str = "") -> str:
+        """The label of a line."""
+        return self.line(kind, name).label
 
     @cached_property
-    def _by_label(self) -> dict[tuple[str, str], Line]:
+    def _by_kind(self) -> dict[tuple[str, str], Line]:
         found: dict[tuple[str, str], Line] = {}
         for line in self.lines:
             found.setdefault((line.kind, line.name), line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 
 from sympy import Integer, MatrixSymbol
@@ -10,11 +11,12 @@ from sympy import Integer, MatrixSymbol
 from symbptt.bptt.backward import NEVER, AdjointStep, Edge, Gradient, Template, sweep, template, weight_of
 from symbptt.bptt.closed import ClosedForm, solve
 from symbptt.bptt.unroll import unroll
-from symbptt.derivation import Derivation, Kind, Line
+from symbptt.derivation import Derivation, Kind, Line, instance_of
 from symbptt.expr.build import plus, scale
 from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Chain, Derivative, Direct, Matrix, Sum, Zero
 from symbptt.expr.walk import substitute
+from symbptt.gradients import word_count
 from symbptt.model.spec import Model, initial_name
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.narrative import induction
@@ -25,10 +27,14 @@ WRITTEN_OUT = 12
 """Up to this T the record writes every t out; above it the unrolled gradients are there, their lines are not."""
 SPELLED = 5
 """Up to this T the words are spelled letter by letter; above it repeated letters stand as powers."""
+COUNTED = 1_000
+"""Up to this T the words of the carried gradients are counted; their number may have as many digits as T has steps."""
 EQUATIONS = 400_000
 """As many equations are unrolled without being told to; about 7 KB and 0.1 ms each."""
-
-
+ROWS = 50
+"""As many block rows the closed form may have without being told to: the lags of the carried families together."""
+RECEIVING = 2
+"""From this place on in the reading order of the unrolled case, gradients are received and not passed on."""
 WORDS = 250_000
 """As many words are written out in proofs for a given T without being told to; about 0.2 ms each."""
 
@@ -57,7 +63,20 @@ def check_cost(model: Model, steps: int, limit: int | None = EQUATIONS) -> None:
     if limit is not None and size > limit:
         raise TooLarge(f"T = {steps} unrolls {size:,} equations, about {size * 7 / 1e6:.1f} GB and {size / 5e3:.0f} s "
                        f"or more; the limit is {limit:,}. Leave T out for the derivation that holds for every T, or "
-                       "raise the limit")
+                       "raise the limit (limit=None, --no-limit)")
+
+
+def check_rows(model: Model, limit: int | None) -> None:
+    """Refuse lags whose closed form needs more than ROWS block rows, unless there is no limit.
+
+    Raises:
+        TooLarge: with the cost.
+    """
+    rows = sum(max(1, model.lags[v.name]) for v in model.carried)
+    if limit is not None and rows > ROWS:
+        raise TooLarge(f"the lags of {', '.join(v.name for v in model.carried)} make a closed form with "
+                       f"{rows} × {rows} blocks, about {rows ** 3 * 2e-5:.0f} s or more; the limit is {ROWS} rows. "
+                       "Use shorter lags, or lift the limit (limit=None, --no-limit)")
 
 
 def derive(model: Model, steps: int | None = None, limit: int | None = EQUATIONS) -> Derivation:
@@ -70,8 +89,9 @@ def derive(model: Model, steps: int | None = None, limit: int | None = EQUATIONS
 
     Raises:
         ValueError: T is not an integer ≥ 1.
-        TooLarge: T unrolls more than `limit` equations.
+        TooLarge: T unrolls more than `limit` equations, or long lags make too large a closed form.
     """
+    check_rows(model, limit)
     unrolled: dict[Gradient, AdjointStep] = {}
     if steps is not None:
         check_steps(steps)
@@ -80,9 +100,17 @@ def derive(model: Model, steps: int | None = None, limit: int | None = EQUATIONS
     stages = _Stages(model, template(model))
     stages.write(int(steps) if steps is not None else None, unrolled)
     closed = next((q for q in stages.theorems if q.key == "closed"), None)
-    return Derivation(model, int(steps) if steps is not None else None, tuple(stages.lines), stages.closed,
+    made = Derivation(model, int(steps) if steps is not None else None, tuple(stages.lines), stages.closed,
                       tuple(stages.theorems), stages.prover.script.definitions, stages.template.delay,
                       induction(closed.proof) if closed is not None else None, unrolled)
+    return replace(made, word_counts=_word_counts(made))
+
+
+def _word_counts(d: Derivation) -> dict[str, int]:
+    """How many words ∂L/∂v_1 of the carried families would have, where the closed form gathers them in letters."""
+    if d.steps is None or d.steps > COUNTED or d.closed is None or not d.closed.letters:
+        return {}
+    return {v.name: word_count(d, v.name, 1) for v in d.closed.carried}
 
 
 def prove(model: Model, steps: int | None = None, limit: int | None = WORDS) -> tuple[ProvedStatement, ...]:
@@ -93,6 +121,7 @@ def prove(model: Model, steps: int | None = None, limit: int | None = WORDS) -> 
         TooLarge: T writes out more than `limit` words.
         Refused: a theorem was not proved.
     """
+    check_rows(model, limit)
     stages = _Stages(model, template(model))
     if steps is None:
         stages.prove()
@@ -101,7 +130,8 @@ def prove(model: Model, steps: int | None = None, limit: int | None = WORDS) -> 
         words = steps * (steps + 1) // 2
         if limit is not None and words > limit:
             raise TooLarge(f"T = {steps} writes out {words:,} words, about {words / 5e3:.0f} s or more; the limit is "
-                           f"{limit:,}. The theorem for every T holds for this one too; or raise the limit")
+                           f"{limit:,}. The theorem for every T holds for this one too; or raise the limit "
+                           "(limit=None, --no-limit)")
         stages.prove_written_out(steps)
     return tuple(stages.theorems)
 
@@ -128,9 +158,10 @@ class _Stages:
 
     def add(self, kind: Kind, name: str, left: Matrix, *forms: Matrix, lo: Index | None = None,
             hi: Index | None = None, edges: tuple[Edge, ...] = (), theorem: int | None = None) -> None:
-        """Number a line."""
+        """Number a line; those of the written-out case have their own series."""
         chain = tuple(f for k, f in enumerate(forms) if k == 0 or f != forms[k - 1])
-        self.lines.append(Line(kind, name, len(self.lines) + 1, left, chain, lo, hi, edges, theorem))
+        number = 1 + sum((line.kind == "written") == (kind == "written") for line in self.lines)
+        self.lines.append(Line(kind, name, number, left, chain, lo, hi, edges, theorem))
 
     def theorem(self, key: str, prover: Prover, ref: Ref) -> ProvedStatement:
         """Replay and keep a theorem."""
@@ -186,8 +217,12 @@ class _Stages:
                      edges=edges)
 
     def _written(self, steps: int, unrolled: dict[Gradient, AdjointStep]) -> None:
+        """The unrolled case; initial states and inputs only where they are more than an instance of a line above."""
         expansions = self.prove_written_out(steps)
+        general = tuple(self.lines)
         for step in sorted(unrolled.values(), key=self._place):
+            if self._place(step)[0] >= RECEIVING and instance_of(general, step, steps) is not None:
+                continue
             name = step.target.family.name if isinstance(step.target, At) else step.target.name
             longer = expansions.get(step.left)
             forms = (step.right,) if longer is None else (step.right, longer[0])
@@ -197,13 +232,13 @@ class _Stages:
             if left not in unrolled and not isinstance(left, Derivative):
                 self.add("written", "", left, right, theorem=theorem)
 
-    def _place(self, step: AdjointStep) -> int:
+    def _place(self, step: AdjointStep) -> tuple[int, int]:
         """Reading order of the unrolled case: what equations define, parameters, initial states, inputs."""
         if not isinstance(step.target, At):
-            return 1
+            return 1, self.model.parameters.index(step.target)
         if step.target.family.name in self.model.defined and step.target.time.const >= 1:
-            return 0
-        return 2 if step.target.time.const < 1 else 3
+            return 0, 0
+        return RECEIVING if step.target.time.const < 1 else RECEIVING + 1, 0
 
     def prove_written_out(self, steps: int) -> dict[Matrix, tuple[Matrix, int]]:
         """Prove the closed form for a given T with every t written out; by left-hand side, right and theorem.

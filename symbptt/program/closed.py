@@ -40,7 +40,7 @@ class _Closed:
         self.bodies, self.form, self.names = bodies, form, bodies.names
         self.lower = Lowering(self.names)
         self.letters = bodies.derivation.of_kind("letter")
-        self.number = bodies.derivation.number("closed")
+        self.label = bodies.derivation.label("closed")
         for line in self.letters:
             self.lower.letters[line.name] = self.names.add("letter", line.name, line.name)
         i = form.bound[0]
@@ -65,11 +65,11 @@ class _Closed:
         return (line for line in self.letters if line.left != self.form.stacked)
 
     def _constants(self) -> Iterator[Statement]:
-        return (Assign(Name(self.lower.letters[line.name]), self._value(line), (line.number,))
+        return (Assign(Name(self.lower.letters[line.name]), self._value(line), (line.label,))
                 for line in self._lines() if not isinstance(line.left, At))
 
     def _in_time(self) -> tuple[Statement, ...]:
-        body = tuple(Assign(Member(self.lower.letters[line.name], NOW), self._value(line), (line.number,))
+        body = tuple(Assign(Member(self.lower.letters[line.name], NOW), self._value(line), (line.label,))
                      for line in self._lines() if isinstance(line.left, At))
         return (Loop("t", Index(1), index(T), body),) if body else ()
 
@@ -89,14 +89,14 @@ class _Closed:
         var = self.lower.time(index(i))
         if self.form.constant:
             word = self.lower.rows(self.form.word(NOW, index(i)))
-            return start, Loop(self.i, NOW, index(T), (Assign(total, word, (self.number,), augmented=True),))
+            return start, Loop(self.i, NOW, index(T), (Assign(total, word, (self.label,), augmented=True),))
         scalar = self.form.transition.shape == UNIT_SHAPE
-        step = Branch(((Condition(var, ">", NOW), (Assign(Name(self.run), self._further(scalar), (self.number,)),)),))
+        step = Branch(((Condition(var, ">", NOW), (Assign(Name(self.run), self._further(scalar), (self.label,)),)),))
         drive = self.lower.rows(substitute(self.form.drive, {t: index(i)}))
         word = multiply([Name(self.run), drive]) if scalar else call("apply", Name(self.run), drive)
         width = Dimension(self.form.transition.shape[0])
         unit = call("ones", Dimension(self.names.batch), width) if scalar else call("identity", width)
-        term = Assign(total, add([total, word]), (self.number,))
+        term = Assign(total, add([total, word]), (self.label,))
         return start, Assign(Name(self.run), unit), Loop(self.i, NOW, index(T), (step, term))
 
     def _further(self, scalar: bool) -> Array:
@@ -111,7 +111,7 @@ class _Closed:
             if row is not None:
                 line = next(a for a in self.letters if a.left == row)
                 yield Assign(Member(self.names.adjoint(v.name), NOW), self.lower.rows(Times(row, self.form.stacked)),
-                             (self.number, line.number))
+                             (self.label, line.label))
 
     def _fresh(self) -> Iterator[str]:
         """Every family that the function makes step by step."""

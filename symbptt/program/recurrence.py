@@ -45,20 +45,20 @@ class Bodies:
         self.lower = Lowering(names)
         self.direct = self._sent()
 
-    def _sent(self) -> dict[str, tuple[int, Matrix]]:
-        """For every family that a loss reads, the number of a line and what the losses send to it at t."""
-        found: dict[str, tuple[int, Matrix]] = {}
+    def _sent(self) -> dict[str, tuple[str, Matrix]]:
+        """For every family that a loss reads, the label of a line and what the losses send to it at t."""
+        found: dict[str, tuple[str, Matrix]] = {}
         for line in self.derivation.of_kind("direct", "boundary", "adjoint"):
             sent = [e.value for e in line.edges if e.through is None and type(e.value) is not Direct]
             if sent and line.name not in found:
-                found[line.name] = (line.number, plus(sent))
+                found[line.name] = (line.label, plus(sent))
         return found
 
     def forward(self) -> Function:
         """The equations, in the order of one step."""
         model, own = self.model, self.names.own
         body = tuple(Assign(Member(own(e.name), NOW), self.lower.stored(e.right),
-                            (self.derivation.number("model", e.name),)) for e in model.order)
+                            (self.derivation.label("model", e.name),)) for e in model.order)
         fresh = [v for v in model.defined if v not in {m.family.name for m in model.initial}]
         used = names_in(body)
         heads: list[Statement] = [self._read(v.name) for v in (*model.inputs, *model.targets) if own(v.name) in used]
@@ -112,10 +112,10 @@ class Bodies:
             gradients |= found
             body.append(call_)
         lower = Lowering(self.names, gradients)
-        number = self.derivation.number("objective", "L")
+        label = self.derivation.label("objective", "L")
         terms = [scaled(lower.number(weight_of(term, T)), Name(called[term.loss])) for term in self.model.losses]
         delayed = self.read_used(names_in(tuple(body)))
-        total = Assign(Name("values"), add(terms), (number,))
+        total = Assign(Name("values"), add(terms), (label,))
         sent = tuple(Assign(Entry(DIRECT, name), lower.rows(value), (line,))
                      for name, (line, value) in self.direct.items())
         return Function((*delayed, *body, total, *sent), ())
@@ -173,7 +173,7 @@ class Bodies:
     def _adjoint_step(self, name: str, line: Line) -> Statement:
         member = At(self.model.families[name], t)
         value = plus(self._values(line.edges, member), like=member)
-        return Assign(Member(self.names.adjoint(name), NOW), self.lower.stored(value), (line.number,))
+        return Assign(Member(self.names.adjoint(name), NOW), self.lower.stored(value), (line.label,))
 
     def _values(self, edges: Iterable[Edge], member: At) -> list[Matrix]:
         """The contributions; what the losses send stands once, as the direct derivative."""
@@ -187,12 +187,12 @@ class Bodies:
     def _parameter(self, symbol: MatrixSymbol) -> tuple[Statement, Statement | None]:
         line = self.derivation.line("gradient", symbol.name)
         target = Name(self.names.gradient(symbol.name))
-        numbers = () if line.edges else (line.number,)
-        start = Assign(target, call("zeros like", Name(self.names.own(symbol.name))), numbers)
+        labels = () if line.edges else (line.label,)
+        start = Assign(target, call("zeros like", Name(self.names.own(symbol.name))), labels)
         if not line.edges:
             return start, None
         value = plus([e.value for e in line.edges])
-        return start, Assign(target, self.lower.summed(value, symbol), (line.number,), augmented=True)
+        return start, Assign(target, self.lower.summed(value, symbol), (line.label,), augmented=True)
 
     def _initial(self, member: At) -> list[Statement]:
         """∂L/∂v at a time before the first; a consumer after T sends nothing."""
@@ -204,11 +204,11 @@ class Bodies:
         for edge in line.edges if line is not None else ():
             if edge.through is not None:
                 groups.setdefault(substitute(edge.through, now).time.const, []).append(substitute(edge.value, now))
-        numbers = (line.number,) if line is not None else ()
+        labels = (line.label,) if line is not None else ()
         first = self.lower.stored(plus(groups.pop(1, []), like=member))
-        found: list[Statement] = [Assign(target, call("copy", first) if isinstance(first, Member) else first, numbers)]
+        found: list[Statement] = [Assign(target, call("copy", first) if isinstance(first, Member) else first, labels)]
         for time, values in sorted(groups.items()):
-            further = Assign(target, add([Name(target.text), self.lower.stored(plus(values))]), numbers)
+            further = Assign(target, add([Name(target.text), self.lower.stored(plus(values))]), labels)
             found.append(Branch(((Condition(index(T), ">=", Index(time)), (further,)),)))
         return found
 

@@ -16,11 +16,11 @@ Target: TypeAlias = Name | Member | Entry
 
 @dataclass(frozen=True)
 class Assign:
-    """target = value, or target += value; numbers are those of the equations of the derivation that it computes."""
+    """target = value, or target += value; labels are those of the equations of the derivation that it computes."""
 
     target: Target
     value: Array
-    numbers: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
     augmented: bool = False
 
 

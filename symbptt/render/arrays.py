@@ -194,8 +194,8 @@ class Block:
             yield from STATEMENTS[type(statement)](self, statement, depth)
 
     def assign(self, e: s.Assign, depth: int) -> Iterator[str]:
-        """One assignment, with the numbers of the equations behind it."""
-        note = "  # " + ", ".join(f"({n})" for n in e.numbers) if e.numbers else ""
+        """One assignment, with the labels of the equations behind it."""
+        note = "  # " + ", ".join(f"({n})" for n in e.labels) if e.labels else ""
         sign = "+=" if e.augmented else "="
         kind = ": Steps" if isinstance(e.value, a.Call) and e.value.function == "steps from" else ""
         return placed(f"{self.write(e.target)}{kind} {sign} ", self.write(e.value), note, depth)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, KeysView
 from dataclasses import replace
+from itertools import takewhile
 
-from symbptt.derivation import Derivation, Line
+from sympy import MatrixSymbol
+
+from symbptt.bptt.backward import AdjointStep
+from symbptt.derivation import Derivation, Kind, Line, instance_of
 from symbptt.expr.build import plus
 from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Chain, Direct
-from symbptt.expr.walk import substitute
-from symbptt.render.forward import ALWAYS, display
+from symbptt.expr.walk import substitute, visit
+from symbptt.render.forward import display
 from symbptt.render.outline import (
     OBJECTIVE,
+    Before,
     Display,
     Formula,
     Item,
@@ -35,16 +40,31 @@ from symbptt.render.outline import (
 
 UNROLLED = 5
 """Up to this T the chain rule stands before each written-out gradient."""
-GROUPS = ("written", "written_parameters", "written_initial", "written_inputs", "written_letters", "written_beyond")
+TIMED: tuple[Kind, ...] = ("direct", "adjoint", "boundary", "initial")
+"""The kinds of lines about a variable with a time index."""
+GROUPS = ("written", "written_parameters", "written_given", "written_letters")
 """The groups of written-out equations, in reading order, by the sentence before each."""
 
 
 def derivation(d: Derivation) -> Section:
     """Each gradient of a variable with a time index: along which edges, by which rules, on which equations."""
     items: list[Item] = [paragraph("derivation", objective=Formula(OBJECTIVE))]
-    for line in d.of_kind("direct", "adjoint", "boundary", "initial"):
-        items += [Paragraph((_why(d, line),)), display(line)]
+    for line in d.of_kind(*TIMED):
+        items += [Paragraph((_in_case(d, line),)), display(line)]
+    if d.steps is not None and not d.of_kind("written"):
+        items.append(paragraph("written_none", steps=Steps(d.steps)))
     return Section("derivation", tuple(items))
+
+
+def _in_case(d: Derivation, line: Line) -> Sentence:
+    """Why; with the case in front where a variable has several."""
+    several_cases = line.kind != "direct" and any(q.name == line.name for q in d.of_kind("boundary"))
+    if line.lo is None or line.hi is None or not several_cases:
+        return _why(d, line)
+    last = line.lo == line.hi == index(T)
+    case: Value = say("at_last") if last else say("at", when=When(line.lo, line.hi)) if line.kind == "boundary" else \
+        say("before_last") if line.hi == index(T) - 1 else say("at", when=Before(line.hi + 1))
+    return say("in_case", case=case, why=_why(d, line))
 
 
 def _why(d: Derivation, line: Line) -> Sentence:
@@ -53,18 +73,18 @@ def _why(d: Derivation, line: Line) -> Sentence:
     through = [substitute(e.through, rule) for e in line.edges if e.through is not None]
     reads_direct = any(isinstance(e.value, Direct) for e in line.edges)
     if not line.edges:
-        return say("vanishes", when=_when(line), **places)
+        return say("vanishes", **places)
     if line.kind == "direct":
         return say("direct", variable=places["variable"], losses=_losses(d, line))
     if reads_direct:
-        places["direct"] = references(d.number("direct", variable.family.name))
+        places["direct"] = references(d.line("direct", variable.family.name))
     if not through:
         key = "only_direct" if reads_direct else "only_loss"
-        return say(key, when=_when(line), losses=_losses(d, line), **places)
+        return say(key, losses=_losses(d, line), **places)
     key = "chain_direct" if reads_direct else "chain_only" if len(set(through)) == 1 else "chain"
     if line.kind == "initial":
         return say(f"{key}_initial", consumers=formulas(*through), how=how(d, line), **places)
-    return say(key, when=_when(line), consumers=formulas(*through), how=how(d, line), **places)
+    return say(key, consumers=formulas(*through), how=how(d, line), **places)
 
 
 def _moment(line: Line) -> dict[IndexVar, Index]:
@@ -74,23 +94,27 @@ def _moment(line: Line) -> dict[IndexVar, Index]:
     return {t: line.lo} if line.lo is not None and line.lo == line.hi else {}
 
 
-def _when(line: Line) -> When:
-    return ALWAYS if line.lo is None or line.hi is None else When(line.lo, line.hi)
-
-
 def _losses(d: Derivation, line: Line) -> Value:
     names = {e.equation for e in line.edges if e.through is None}
     return formulas(*(term.loss for term in d.model.losses if term.loss.name in names or "" in names))
 
 
 def how(d: Derivation, line: Line) -> Sentence:
-    """The chain rule, the rules that were applied, and the equations to which they were."""
+    """The chain rule and the equations to which it was applied; the rules, where one of them is new to the reader."""
     consumers = [e for e in line.edges if e.through is not None]
-    rules = dict.fromkeys(rule for e in consumers for trail in e.rules for rule in trail)
-    equations = references(*(d.number("model", e.equation) for e in consumers))
-    if not rules:
+    equations = references(*(d.line("model", e.equation) for e in consumers))
+    rules = _rules(line)
+    before = takewhile(lambda q: q != line, d.of_kind(*TIMED, "gradient"))
+    if rules <= frozenset(rule for q in before for rule in _rules(q)):
         return say("how_plain", equations=equations)
-    return say("how", rules=several(*(Phrase("rules", rule) for rule in rules)), equations=equations)
+    return say("how", rules=say("differentials", values=several(*(Phrase("rules", rule) for rule in rules))),
+               equations=equations)
+
+
+def _rules(line: Line) -> KeysView[str]:
+    """The rules that were applied, in order."""
+    consumers = (e for e in line.edges if e.through is not None)
+    return dict.fromkeys(rule for e in consumers for trail in e.rules for rule in trail).keys()
 
 
 def written(d: Derivation) -> Section | None:
@@ -98,36 +122,46 @@ def written(d: Derivation) -> Section | None:
     if d.steps is None:
         return None
     lines = d.of_kind("written")
-    given = Steps(d.steps)
     if not lines:
-        return Section("written", (paragraph("written_none", steps=given),))
-    return Section("written", (*_groups(d, lines, given), *_missing(d, d.steps)))
+        return None
+    return Section("written", (*_groups(d, lines, Steps(d.steps)), *_instances(d, d.steps), *_missing(d, d.steps)))
 
 
 def _groups(d: Derivation, lines: tuple[Line, ...], given: Steps) -> Iterator[Item]:
     defined = d.model.defined
+    letters = d.of_kind("letter")
     at = {line: line.left.args[0] if isinstance(line.left, Adjoint | Direct) else None for line in lines}
-    letters = [line.number for line in d.of_kind("letter")]
 
     def group(line: Line) -> str:
         variable = at[line]
         if not line.name:
-            return "written_letters" if letters else "written_beyond"
+            return "written_letters"
         if not isinstance(variable, At):
             return "written_parameters"
-        if not variable.time.terms and variable.time.const < 1:
-            return "written_initial"
-        return "written" if variable.family.name in defined else "written_inputs"
+        return "written" if variable.family.name in defined and variable.time.const >= 1 else "written_given"
 
-    places: dict[str, dict[str, Value]] = {"written": {"steps": given}}
-    if letters:
-        places["written_letters"] = {"letters": Span(letters[0], letters[-1])}
     for key in GROUPS:
         chosen = [line for line in lines if group(line) == key]
         if chosen:
-            yield Paragraph((say(key, **places.get(key, {})),))
+            places: dict[str, Value] = {"steps": given}
+            if letters:
+                places["letters"] = Span(letters[0].label, letters[-1].label)
+            if key == "written_parameters":
+                places["equations"] = references(*(d.line("gradient", line.name) for line in chosen))
+            spelled = [q for q in letters if key == "written" and any(q.name in _names(line) for line in chosen)]
+            if spelled:
+                yield paragraph("written_with_letters", equations=references(*spelled), values=several(
+                    *(Formula(q.left) for q in spelled)), steps=given)
+            else:
+                yield paragraph(key, **places)
             yield from (_with_chain(line) if key == "written" and given.steps <= UNROLLED else display(line)
                         for line in chosen)
+
+
+def _names(line: Line) -> set[str]:
+    """The names of the matrices and families that the forms of a line are made of."""
+    members = (e for form in line.forms for e in visit(form) if isinstance(e, At | MatrixSymbol))
+    return {str(e.family.name if isinstance(e, At) else e.name) for e in members}
 
 
 def _with_chain(line: Line) -> Display:
@@ -140,13 +174,31 @@ def _with_chain(line: Line) -> Display:
     return replace(shown, relations=(Relation(plus(links)), *shown.relations))
 
 
+def _instances(d: Derivation, steps: int) -> Iterator[Item]:
+    """Initial states and inputs that are not listed, because a general equation says it all."""
+    listed = {line.left for line in d.of_kind("written")}
+    runs: dict[MatrixSymbol, list[At]] = {}
+    general: list[Line] = []
+    for left, step in sorted(d.unrolled.items(), key=lambda pair: _time(pair[1])):
+        line = instance_of(d.lines, step, steps) if left not in listed else None
+        if line is not None:
+            runs.setdefault(step.target.family, []).append(step.target)
+            general.append(line)
+    if general:
+        ends = [Run(v[0], v[-1]) for v in runs.values()]
+        yield paragraph("written_instances", values=several(*ends), equations=references(*general))
+
+
+def _time(step: AdjointStep) -> int:
+    return step.target.time.const if isinstance(step.target, At) else 0
+
+
 def _missing(d: Derivation, steps: int) -> Iterator[Item]:
     """Members whose gradients do not stand among the lines, because they are zero."""
-    listed = {line.left for line in d.of_kind("written")}
     symbols = (*(e.left.family for e in d.model.equations), *d.model.inputs)
     gone: list[Value] = []
     for v in symbols:
-        zero = [s for s in range(1, steps + 1) if Adjoint(At(v, s)) not in listed]
+        zero = [s for s in range(1, steps + 1) if Adjoint(At(v, s)) not in d.unrolled]
         if zero:
             gone.append(Run(At(v, zero[0]), At(v, zero[-1])))
     if gone:
@@ -180,8 +232,8 @@ def _run(member: At) -> Run:
 
 def inserted(d: Derivation) -> Paragraph:
     """What stands before a gradient with the closed form put in."""
-    numbers = [line.number for line in d.of_kind("closed")]
-    return paragraph("inserted", closed=references(*numbers)) if numbers else paragraph("expanded")
+    lines = d.of_kind("closed")
+    return paragraph("inserted", closed=references(*lines)) if lines else paragraph("expanded")
 
 
 def ends(d: Derivation) -> Section | None:
@@ -191,6 +243,6 @@ def ends(d: Derivation) -> Section | None:
     if not lines:
         return None
     before = d.of_kind("initial", "adjoint", "boundary")
-    used = [line.number for line in before if line.name in {x.name for x in lines}]
+    used = [line for line in before if line.name in {x.name for x in lines}]
     first = paragraph("ends", equations=references(*used))
     return Section("ends", (first, *map(display, lines)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import log10
 from typing import Any
 
 from symbptt.derivation import Derivation
@@ -13,9 +14,13 @@ from symbptt.expr.nodes import At
 from symbptt.render import chain, forward, reuse, solution
 from symbptt.render.layout import Layout
 from symbptt.render.outline import (
+    OBJECTIVE,
     AtLeast,
+    Before,
+    Count,
     Display,
     Formula,
+    Heading,
     Listing,
     Paragraph,
     Phrase,
@@ -40,7 +45,9 @@ from symbptt.render.target import environment, stamp
 from symbptt.render.words import LANGUAGES, Language
 
 MARGIN = 6
-"""The space between a formula and the reason beside it."""
+"""The space between a formula and the reason beside it, with the brackets of the reason."""
+EXACT = 10 ** 12
+"""Numbers from here on are given by a power of ten."""
 SHORT = 3
 """Up to so many members of a family are listed; more are written with dots."""
 
@@ -52,14 +59,25 @@ def outline(d: Derivation) -> tuple[Section, ...]:
     return tuple(s for s in sections if s is not None)
 
 
+def opening(d: Derivation) -> Sentence:
+    """What the document derives and proves, and where."""
+    titles = ("model", "derivation", "gradients", "closed", "proof")
+    places: dict[str, Value] = {"objective": Formula(OBJECTIVE), **{title: Heading(title) for title in titles}}
+    return say("opening" if d.induction is not None else "opening_plain", **places)
+
+
 @dataclass(frozen=True)
 class Format:
-    """What a document format adds to a notation: how wide a display is, escapes, delimiters, references."""
+    """What a document format adds to a notation: how wide a display is, escapes, delimiters, references.
+
+    symbols write displays, running writes formulas within sentences.
+    """
 
     name: str
     suffix: str
     symbols: type[Symbols]
     ruler: type[Symbols]
+    running: type[Symbols]
     width: int
     escape: Callable[[str], str]
     inline: str
@@ -86,7 +104,7 @@ class Placed:
     text: str = ""
     points: tuple[str, ...] = ()
     rows: tuple[Row, ...] = ()
-    number: int | None = None
+    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +122,7 @@ class Writer:
         self.form, self.language = form, language
         self.print, self.ruler = Printer(form.symbols()), Printer(form.ruler())
         self.layout = Layout(self.print, self.ruler)
-        self.symbols = self.print.symbols
+        self.symbols, self.running = self.print.symbols, Printer(form.running())
 
     def sentence(self, s: Sentence) -> str:
         """The sentence with formulas in their places."""
@@ -120,6 +138,17 @@ class Writer:
     def math(self, text: str) -> str:
         """Inline mathematics."""
         return f"{self.form.inline}{text}{self.form.inline}"
+
+    def heading(self, v: Heading) -> str:
+        """The title of a section, as sentences name it."""
+        return self.form.escape(self.language.sentences["heading"].format(title=self.language.titles[v.title]))
+
+    def count(self, number: int) -> str:
+        """A number in digits, or the power of ten that it exceeds."""
+        if number < EXACT:
+            return str(number)
+        power = self.math(self.symbols.power("10", str(int(log10(number)))))
+        return self.language.sentences["power_of_ten"].format(number=power)
 
     def times(self, v: When) -> str:
         """The range of t."""
@@ -148,13 +177,19 @@ class Writer:
         reals = s.power(s.reals, f" {s.cross} ".join(sides)) if sides else s.reals
         return f"{self.print(v.variable)} {s.element} {reals}"
 
-    def rows(self, d: Display) -> tuple[Row, ...]:
-        """The lines of a display: each relation on its own, long ones broken, reasons beside them if all fit."""
+    def fits(self, d: Display) -> bool:
+        """Whether every reason has room beside its row."""
         width = self.form.width - self.layout.measure(d.left)
         relations = self._fitting(d.relations, width)
-        words = [self.reasons(r.reasons) for r in relations]
         widest = max(self.layout.measure(r.right) for r in relations)
-        beside = widest + max(map(len, words)) + MARGIN <= width
+        return widest + max(len(self.reasons(r.reasons)) for r in relations) + MARGIN <= width
+
+    def rows(self, d: Display, beside: bool | None = None) -> tuple[Row, ...]:
+        """The lines of a display: each relation on its own, long ones broken; reasons beside or above them."""
+        width = self.form.width - self.layout.measure(d.left)
+        relations = self._fitting(d.relations, width)
+        beside = self.fits(d) if beside is None else beside
+        words = [self.reasons(r.reasons) for r in relations]
         made = [row for r, w in zip(relations, words, strict=True) for row in self._relation(r, w, beside, width)]
         first = made[0]
         if first.body.startswith(self.symbols.equal):
@@ -204,16 +239,18 @@ class Writer:
         return tuple(Row(r.left.ljust(left), r.body.ljust(body) if noted else r.body, r.note) for r in rows)
 
     def reasons(self, values: tuple[Value, ...]) -> str:
-        """Why a row follows; equations by bare number, since the row stands in a formula."""
-        numbers = [f"({v.number})" for v in values if isinstance(v, Ref)]
+        """Why a row follows; equations by bare label, since the row stands in a formula."""
+        numbers = [f"({v.label})" for v in values if isinstance(v, Ref)]
         laws = [self.value(v) for v in values if not isinstance(v, Ref)]
         key = "reason" if len(numbers) == 1 else "reason_more"
         equations = [self.language.sentences[key].format(equations=self.language.joined(numbers))] if numbers else []
         return ", ".join(equations + laws)
 
     def part(self, section: Section) -> Part:
-        """A section."""
-        items = tuple(PLACED[type(item)](self, item) for item in section.items)
+        """A section; in plain text the reasons of all its chains stand beside their rows, or all above them."""
+        displays = (item for item in section.items if isinstance(item, Display))
+        fits = all(self.fits(d) for d in displays if any(r.reasons for r in d.relations))
+        items = tuple(PLACED[type(item)](self, item, fits if self.form.plain else None) for item in section.items)
         return Part(self.language.titles[section.title], items)
 
 
@@ -221,15 +258,18 @@ COUNTED = ("equations", "losses", "values", "recursion")
 """Places whose number decides between the singular and the plural of a sentence."""
 
 VALUES: dict[type[object], Callable[[Writer, Any], str]] = {
-    Formula: lambda w, v: w.math(w.print(v.expression)),
+    Formula: lambda w, v: w.math(w.running(v.expression)),
     Scalar: lambda w, v: w.math(w.print.size(v.expression)),
     Space: lambda w, v: w.math(w.space(v)),
     Run: lambda w, v: w.math(w.run(v)),
     When: lambda w, v: w.math(w.times(v)),
+    Before: lambda w, v: w.math(f"{w.print.index(index(t))} < {w.print.index(v.end)}"),
     Steps: lambda w, v: w.math(f"{w.print.index(index(T))} {w.symbols.equal} {v.steps}"),
     AtLeast: lambda w, v: w.math(f"{w.print.index(v.left)} {w.symbols.at_least} {w.print.index(v.right)}"),
-    Ref: lambda w, v: w.form.ref.format(v.number),
+    Ref: lambda w, v: w.form.ref.format(v.label),
     Span: lambda w, v: w.language.sentences["span"].format(first=w.value(Ref(v.first)), last=w.value(Ref(v.last))),
+    Heading: lambda w, v: w.heading(v),
+    Count: lambda w, v: w.count(v.number),
     Verbatim: lambda w, v: w.form.escape(v.text),
     Phrase: lambda w, v: w.language.phrases[v.table][v.key],
     Several: lambda w, v: w.language.joined([w.value(x) for x in v.values]),
@@ -237,10 +277,10 @@ VALUES: dict[type[object], Callable[[Writer, Any], str]] = {
 }
 """A row for every kind of value."""
 
-PLACED: dict[type[object], Callable[[Writer, Any], Placed]] = {
-    Paragraph: lambda w, v: Placed(v.template, text=" ".join(map(w.sentence, v.sentences))),
-    Display: lambda w, v: Placed(v.template, rows=w.rows(v), number=v.number),
-    Listing: lambda w, v: Placed(v.template, points=tuple(map(w.sentence, v.points))),
+PLACED: dict[type[object], Callable[[Writer, Any, bool | None], Placed]] = {
+    Paragraph: lambda w, v, _: Placed(v.template, text=" ".join(map(w.sentence, v.sentences))),
+    Display: lambda w, v, beside: Placed(v.template, rows=w.rows(v, beside), label=v.label),
+    Listing: lambda w, v, _: Placed(v.template, points=tuple(map(w.sentence, v.points))),
 }
 """A row for every kind of item."""
 
@@ -249,8 +289,9 @@ def document(d: Derivation, form: Format, lang: str) -> str:
     """The whole document."""
     writer = Writer(form, LANGUAGES[lang])
     model = d.model
+    title = writer.sentence(say("title", title=Verbatim(model.title or model.name)))
     source = writer.sentence(say("source", source=Verbatim(model.source))) if model.source else ""
     template = environment().get_template(f"{form.name}/document{form.suffix}.jinja")
-    text = template.render(stamp=stamp(d, form.name), title=form.escape(model.title or model.name), source=source,
-                           parts=[writer.part(section) for section in outline(d)])
+    text = template.render(stamp=stamp(d, form.name), title=title, source=source,
+                           opening=writer.sentence(opening(d)), parts=[writer.part(section) for section in outline(d)])
     return "\n".join(line.rstrip() for line in text.split("\n"))

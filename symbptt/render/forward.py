@@ -42,12 +42,12 @@ ALWAYS = When(Index(1), index(T))
 def display(line: Line) -> Display:
     """A numbered equation."""
     when = When(line.lo, line.hi) if line.lo is not None and line.hi is not None else None
-    return Display(line.left, tuple(Relation(f) for f in line.forms), line.number, when)
+    return Display(line.left, tuple(Relation(f) for f in line.forms), line.label, when)
 
 
 def model(d: Derivation) -> Section:
     """Equations, objective, variables with their shapes, and what is given."""
-    items: list[Item] = [paragraph("model", when=ALWAYS), *map(display, d.of_kind("model")), paragraph("objective"),
+    items: list[Item] = [paragraph("model"), *map(display, d.of_kind("model")), paragraph("objective"),
              *map(display, d.of_kind("objective")), paragraph("variables"), Listing(tuple(_variables(d))),
              Paragraph(tuple(_given(d)))]
     return Section("model", tuple(items))

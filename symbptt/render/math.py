@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from symbptt.expr.nodes import Matrix
-from symbptt.render.names import GREEK, Name, split
+from symbptt.model.notation import GREEK, Name, split
 from symbptt.render.structure import Printer
 from symbptt.render.symbols import Sign, Symbols
 
 MACROS = frozenset({
-    "boldsymbol", "mathbf", "mathrm", "mathbb", "text", "frac", "partial", "ell", "top", "left", "right", "biggl",
-    "biggr", "sum", "prod", "begin", "end", "times", "le", "ge", "in", "dots", "quad", "qquad", "tag", "label",
+    "boldsymbol", "mathbf", "mathrm", "mathbb", "text", "frac", "dfrac", "partial", "ell", "top", "left", "right",
+    "biggl", "biggr", "sum", "prod", "begin", "end", "times", "le", "ge", "in", "dots", "quad", "qquad", "tag", "label",
     *(macro[1:] for macro, _ in GREEK.values()),
 })
 """Every macro that a formula may use: what KaTeX in strict mode, MathJax and amsmath all know."""
@@ -79,8 +79,15 @@ class Latex(Symbols):
 
     def block(self, rows: list[list[str]]) -> str:
         lines = [" & ".join(row) for row in rows]
-        gap = r" \\[0.5em] " if any(r"\frac" in line for line in lines) else r" \\ "
-        return rf"\begin{{bmatrix}} {gap.join(lines)} \end{{bmatrix}}"
+        gap = r" \\[1.2em] " if any(r"\frac" in line for line in lines) else r" \\ "
+        return rf"\begin{{bmatrix}} {gap.join(lines)} \end{{bmatrix}}".replace(r"\frac", r"\dfrac")
+
+
+class Running(Latex):
+    """The table of LaTeX within sentences: derivatives stand on the line."""
+
+    def quotient(self, above: str, below: str) -> str:
+        return f"{above}/{below}"
 
 
 class Ruler(Symbols):

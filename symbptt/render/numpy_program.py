@@ -155,7 +155,7 @@ class _Module:
             if line.kind in kinds:
                 yield from textwrap.wrap(
                     escaped(f"{line.left} = {line.forms[-1]}{_span(line)}"), 110, break_long_words=False,
-                    initial_indent=f"    {f'({line.number})'.ljust(6)}", subsequent_indent=" " * 14,
+                    initial_indent=f"    {f'({line.label})'.ljust(6)}", subsequent_indent=" " * 14,
                     break_on_hyphens=False)
 
     def _reduction(self) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import ClassVar, TypeAlias
 
 from sympy import Expr, MatrixSymbol
 
+from symbptt.derivation import Line
 from symbptt.expr.index import Index
 from symbptt.expr.nodes import At, Matrix
 
@@ -55,6 +56,13 @@ class When:
 
 
 @dataclass(frozen=True)
+class Before:
+    """t < end."""
+
+    end: Index
+
+
+@dataclass(frozen=True)
 class Steps:
     """T = steps."""
 
@@ -71,17 +79,31 @@ class AtLeast:
 
 @dataclass(frozen=True)
 class Ref:
-    """The number of an equation."""
+    """An equation by its label."""
 
-    number: int
+    label: str
 
 
 @dataclass(frozen=True)
 class Span:
-    """The equations from one number to another."""
+    """The equations from one label to another."""
 
-    first: int
-    last: int
+    first: str
+    last: str
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A section by the key of its title."""
+
+    title: str
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many there are of something."""
+
+    number: int
 
 
 @dataclass(frozen=True)
@@ -114,8 +136,8 @@ class Sentence:
     places: tuple[tuple[str, Value], ...] = ()
 
 
-Value: TypeAlias = (Formula | Scalar | Space | Run | When | Steps | AtLeast | Ref | Span | Verbatim | Phrase | Several |
-                    Sentence)
+Value: TypeAlias = (Formula | Scalar | Space | Run | When | Before | Steps | AtLeast | Ref | Span | Heading | Count |
+                    Verbatim | Phrase | Several | Sentence)
 
 
 @dataclass(frozen=True)
@@ -136,12 +158,12 @@ class Relation:
 
 @dataclass(frozen=True)
 class Display:
-    """left = … = …, for the times given; `number` is its number, or None."""
+    """left = … = …, for the times given; `label` is its label, or None."""
 
     template: ClassVar[str] = "display"
     left: Matrix
     relations: tuple[Relation, ...]
-    number: int | None = None
+    label: str | None = None
     when: When | None = None
 
 
@@ -185,6 +207,6 @@ def several(*values: Value) -> Value:
     return once[0] if len(once) == 1 else Several(once)
 
 
-def references(*numbers: int) -> Value:
-    """Equations by number, each once, in order."""
-    return several(*(Ref(n) for n in sorted(set(numbers))))
+def references(*lines: Line) -> Value:
+    """Equations by label, each once, in order; those of the written-out case last."""
+    return several(*(Ref(line.label) for line in sorted(lines, key=lambda line: (line.kind == "written", line.number))))

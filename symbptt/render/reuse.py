@@ -29,6 +29,8 @@ from symbptt.render.solution import equation_of, hypotheses
 
 COMPUTED = ("direct", "boundary", "adjoint", "initial", "gradient")
 """The kinds of lines by which gradients are computed."""
+DEFINITIONS = {"recursions": ("direct", "adjoint", "initial"), "parameters": ("gradient",), "letters": ("letter",)}
+"""The kinds of lines that theorems unfold, by what they are called in the list of what the theorems rest on."""
 
 
 def storage(d: Derivation) -> Section:
@@ -47,7 +49,7 @@ def storage(d: Derivation) -> Section:
 def _uses(d: Derivation, lines: list[Line]) -> Iterator[Sentence]:
     for e in d.model.equations:
         family = e.left.family
-        users = [line.number for line in lines if any(
+        users = [line for line in lines if any(
             isinstance(n, Adjoint) and isinstance(n.of, At) and n.of.family == family for n in visit(line.forms[-1]))]
         if users:
             yield say("used", gradient=Formula(Adjoint(At(family, t))), equations=references(*users))
@@ -58,7 +60,7 @@ def _needs(lines: list[Line]) -> Iterator[Sentence]:
         bounds = {t: (line.lo, line.hi)} if line.lo is not None and line.hi is not None else {}
         runs = dict.fromkeys(_values(line.forms[-1], bounds))
         if runs:
-            yield say("needs", gradient=Formula(line.left), equation=references(line.number), values=several(*runs))
+            yield say("needs", gradient=Formula(line.left), equation=references(line), values=several(*runs))
 
 
 def _values(e: Matrix, bounds: dict[IndexVar, tuple[Index, Index]]) -> Iterator[Run]:
@@ -78,12 +80,13 @@ def basis(d: Derivation) -> Section | None:
     """What the theorems rest on: definitions, laws, hypotheses, assumptions."""
     if not d.theorems:
         return None
-    numbers = [line.number for line in d.lines if line.theorem is not None]
+    proved = [line for line in d.lines if line.theorem is not None]
     used = sorted({name for q in d.theorems for name in q.theorem.used})
-    equations = [n for n in (equation_of(d, name) for name in used) if n is not None]
+    equations = [line for line in (equation_of(d, name) for name in used) if line is not None]
     defined = {q.name for q in d.definitions}
     laws = [name for name in used if name not in defined]
-    points = [say("rests_definitions", equations=references(*equations))] if equations else []
+    points = [say(f"rests_{key}", equations=references(*found)) for key, kinds in DEFINITIONS.items()
+              if (found := [line for line in equations if line.kind in kinds])]
     points += [say("rests_law", law=Phrase("laws", name)) for name in laws]
     forms = strongest(h for q in d.theorems for h in q.theorem.hypotheses)
     if forms:
@@ -91,7 +94,7 @@ def basis(d: Derivation) -> Section | None:
     points.append(say("rests_beyond"))
     for term in dict.fromkeys(term.loss for term in d.model.losses):
         points.append(say("rests_loss", loss=Formula(term)))
-    return Section("basis", (paragraph("rests", equations=references(*numbers)), Listing(tuple(points))))
+    return Section("basis", (paragraph("rests", equations=references(*proved)), Listing(tuple(points))))
 
 
 def strongest(forms: Iterable[Index]) -> frozenset[Index]:

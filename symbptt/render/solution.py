@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from symbptt.derivation import Derivation
+from symbptt.bptt.closed import ClosedForm
+from symbptt.derivation import Derivation, Line
 from symbptt.expr.build import children, rebuild
 from symbptt.expr.index import Index, index, t
-from symbptt.expr.nodes import Adjoint, At, Matrix, Plus
-from symbptt.expr.nodes import Times as Product
+from symbptt.expr.nodes import Adjoint, At, Identity, Matrix, Plus, Power, Product, Times
+from symbptt.expr.walk import visit
 from symbptt.proof.account import Row
 from symbptt.render.forward import display
 from symbptt.render.outline import (
+    Count,
     Display,
     Formula,
     Item,
+    Paragraph,
     Phrase,
     Ref,
     Relation,
+    Scalar,
     Section,
+    Steps,
     Value,
     paragraph,
     references,
+    say,
+    several,
 )
 from symbptt.render.structure import flattened
 
@@ -36,9 +43,10 @@ def _closed(d: Derivation) -> Iterator[Item]:
     if form is None:
         yield paragraph("closed_none")
         return
-    recursion = references(*(d.number("adjoint", v.name) for v in form.carried))
+    recursion = references(*(d.line("adjoint", v.name) for v in form.carried))
     letters = d.of_kind("letter")
     if letters:
+        yield from _counted(d, form)
         yield paragraph("letters", recursion=recursion)
         yield from map(display, letters)
         yield paragraph("recursion_in_letters")
@@ -50,11 +58,47 @@ def _closed(d: Derivation) -> Iterator[Item]:
     if d.of_kind("reversed"):
         yield paragraph("reversed")
         yield from map(display, d.of_kind("reversed"))
+    yield from _remark(d, form)
     selected = [(v, row) for v, row in ((v, form.select[v.name]) for v in form.carried) if row is not None]
     if selected:
         yield paragraph("selected")
         for v, row in selected:
-            yield Display(Adjoint(At(v, t)), (Relation(Product(row, form.stacked)),))
+            yield Display(Adjoint(At(v, t)), (Relation(Times(row, form.stacked)),))
+
+
+def _counted(d: Derivation, form: ClosedForm) -> Iterator[Item]:
+    """How many words the carried gradients have without letters, for a given T."""
+    if d.steps is not None and d.word_counts:
+        counts = (say("word_count", count=Count(d.word_counts[v.name]), gradient=Formula(Adjoint(At(v, Index(1)))))
+                  for v in form.carried)
+        yield paragraph("word_counts", steps=Steps(d.steps), counts=several(*counts))
+
+
+def _remark(d: Derivation, form: ClosedForm) -> Iterator[Item]:
+    """What the power or the product in the closed form means for distant steps, and for which parameters."""
+    line = d.line("closed")
+    run = next(_runs(line.forms[-1]), None)
+    if run is None:
+        return
+    i = form.bound[0]
+    places: dict[str, Value] = {"closed": references(line), "early": Scalar(t), "late": Scalar(i)}
+    if isinstance(run, Power):
+        said = [say("remark_power", exponent=Scalar(run.args[1].to_expr()), base=Formula(run.args[0]), **places)]
+    else:
+        said = [say("remark_product", factor=Formula(run.body), **places)]
+    names = {q.name for q in d.of_kind("total") if next(_runs(q.forms[-1]), None) is not None}
+    affected = [Formula(Adjoint(p)) for p in d.model.parameters if p.name in names]
+    if affected:
+        said.append(say("remark_parameters", values=several(*affected)))
+    yield Paragraph(tuple(said))
+
+
+def _runs(e: Matrix) -> Iterator[Power | Product]:
+    """The powers with a symbolic exponent and the products in an expression, but powers of the identity."""
+    for node in visit(e):
+        if isinstance(node, Product) or (isinstance(node, Power) and node.args[1].terms
+                                         and not isinstance(node.args[0], Identity)):
+            yield node
 
 
 def proof(d: Derivation) -> Section | None:
@@ -62,8 +106,8 @@ def proof(d: Derivation) -> Section | None:
     if d.induction is None or d.closed is None:
         return None
     found = d.induction
-    given = references(*(d.number("adjoint", v.name) for v in d.closed.carried))
-    number = references(*(line.number for line in d.of_kind("closed")))
+    given = references(*(d.line("adjoint", v.name) for v in d.closed.carried))
+    number = references(*d.of_kind("closed"))
     return Section("proof", (
         paragraph("proof", closed=number, recursion=given),
         paragraph("base", left=Formula(found.base[0])), _chain(d, *found.base),
@@ -94,22 +138,22 @@ def flat(e: Matrix) -> Matrix:
     """The expression without the parentheses that no notation prints."""
     operands = tuple(flat(a) for a in children(e))
     made = rebuild(e, operands) if operands else e
-    return type(made)(*flattened(made, type(made))) if isinstance(made, Plus | Product) else made
+    return type(made)(*flattened(made, type(made))) if isinstance(made, Plus | Times) else made
 
 
 def reason(d: Derivation, name: str) -> Value:
-    """Why a row follows: an equation by number, or a law by name."""
-    number = equation_of(d, name)
-    return Ref(number) if number is not None else Phrase("reasons", name)
+    """Why a row follows: an equation by label, or a law by name."""
+    line = equation_of(d, name)
+    return Ref(line.label) if line is not None else Phrase("reasons", name)
 
 
-def equation_of(d: Derivation, name: str) -> int | None:
-    """The number of the equation that a definition of the proofs stands for."""
+def equation_of(d: Derivation, name: str) -> Line | None:
+    """The equation that a definition of the proofs stands for."""
     heads = {q.name: q.left for q in d.definitions}
     if name not in heads:
         return None
     lines = d.of_kind("adjoint", "direct", "letter", "initial", "gradient")
-    return next((line.number for line in lines if line.left == heads[name]), None)
+    return next((line for line in lines if line.left == heads[name]), None)
 
 
 def hypotheses(forms: frozenset[Index]) -> list[tuple[Index, Index]]:

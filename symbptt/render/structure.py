@@ -40,7 +40,7 @@ from symbptt.expr.nodes import (
     Zero,
 )
 from symbptt.expr.text import index_text
-from symbptt.render.names import Name, split
+from symbptt.model.notation import Name, split
 from symbptt.render.symbols import Level, Piece, Symbols
 
 

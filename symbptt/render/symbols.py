@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal, TypeAlias
 
-from symbptt.render.names import Name
+from symbptt.model.notation import Name
 
 Sign: TypeAlias = Literal["sum", "product"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import tempfile
@@ -57,18 +58,52 @@ def stamp(derivation: Derivation, target: str) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all: to a temporary file beside it, then renamed.
+    """Write a file whole or not at all: to a temporary file beside it, then renamed. A link is followed, a device is
+    written as it stands.
 
     Raises:
-        OSError: the folder cannot be made or written.
+        OSError: the place cannot be written; its filename is `path`.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    write_all({path: text})
+
+
+def write_all(files: dict[Path, str]) -> None:
+    """Write several files, all of them or none: every text lies beside its place before the first is renamed.
+
+    Raises:
+        OSError: a place cannot be written; its filename is that place.
+    """
+    staged: list[tuple[Path, Path]] = []
+    place = Path()
+    try:
+        for place, text in files.items():
+            whole = place.resolve(strict=False)
+            if whole.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if whole.exists() and not whole.is_file():
+                whole.write_text(text, encoding="utf-8")
+                continue
+            staged.append((_staged(whole, text), whole))
+        for temporary, whole in staged:
+            os.replace(temporary, whole)
+    except (OSError, RuntimeError) as error:
+        for temporary, _ in staged:
+            temporary.unlink(missing_ok=True)
+        number = error.errno if isinstance(error, OSError) and error.errno else errno.ELOOP
+        raise OSError(number, os.strerror(number), str(place)) from error
+
+
+def _staged(whole: Path, text: str) -> Path:
+    """The text in a temporary file beside its place, with the permissions that the place has or would get."""
+    whole.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=whole.parent, prefix=f".{whole.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, whole.stat().st_mode if whole.exists() else 0o666 & ~mask)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+    return Path(temporary)

@@ -12,19 +12,19 @@ from symbptt.expr.nodes import Block
 from symbptt.proof.account import ProvedStatement
 from symbptt.render.document import Format, Writer, document
 from symbptt.render.escape import latex_words, markdown_words, plain_words
-from symbptt.render.math import Latex, Ruler, latex
+from symbptt.render.math import Latex, Ruler, Running, latex
 from symbptt.render.numpy_program import numpy_program
 from symbptt.render.outline import AtLeast, When
 from symbptt.render.solution import hypotheses
-from symbptt.render.target import write
+from symbptt.render.target import write_all
 from symbptt.render.unicode import Unicode
 from symbptt.render.words import LANGUAGES
 
-LATEX = Format("latex", ".tex", Latex, Ruler, width=74, escape=latex_words, inline="$", ref="({})",
+LATEX = Format("latex", ".tex", Latex, Ruler, Running, width=74, escape=latex_words, inline="$", ref="({})",
                condition=r"\qquad ({})", note=r"\qquad\text{{[{}]}}")
-MARKDOWN = Format("markdown", ".md", Latex, Ruler, width=74, escape=markdown_words, inline="$", ref="({})",
+MARKDOWN = Format("markdown", ".md", Latex, Ruler, Running, width=74, escape=markdown_words, inline="$", ref="({})",
                   condition=r"\qquad ({})", note=r"\qquad\text{{[{}]}}")
-TEXT = Format("text", ".txt", Unicode, Unicode, width=88, escape=plain_words, inline="", ref="({})",
+TEXT = Format("text", ".txt", Unicode, Unicode, Unicode, width=88, escape=plain_words, inline="", ref="({})",
               condition="    ({})", note="    [{}]", plain=True)
 
 
@@ -100,8 +100,7 @@ def save(derivation: Derivation, folder: Path) -> list[Path]:
         OSError: the folder cannot be written.
     """
     made = {folder / path: text for path, text in everything(derivation).items()}
-    for path, text in made.items():
-        write(path, text)
+    write_all(made)
     return list(made)
 
 

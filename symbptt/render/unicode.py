@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symbptt.expr.nodes import Matrix
-from symbptt.render.names import GREEK, Name, split
+from symbptt.model.notation import GREEK, Name, split
 from symbptt.render.structure import Printer
 from symbptt.render.symbols import Sign, Symbols
 

@@ -38,12 +38,19 @@ ENGLISH = Language(
         "basis": "What the theorems rest on",
     },
     sentences={
+        "title": "Back-propagation through time: {title}",
+        "opening": "From the equations of the section {model} this document derives the gradients of {objective} by "
+                   "the chain rule, in the sections {derivation} and {gradients}; it solves their recursion for every "
+                   "number of steps in {closed}, and proves the solution in {proof}.",
+        "opening_plain": "From the equations of the section {model} this document derives the gradients of "
+                         "{objective} by the chain rule, in the sections {derivation} and {gradients}.",
+        "heading": "“{title}”",
         "source": "Source: {source}.",
-        "model": "For {when} the model computes",
+        "model": "The model computes",
         "objective": "The objective is",
         "variables": "The sizes and the variables are",
         "size": "{size}, a size",
-        "size_described": "{size}, a size: {description}",
+        "size_described": "{size}, a size ({description})",
         "variable": "{space}, {role}",
         "constant": "{constant}, a constant scalar",
         "given": "Given are {values}.",
@@ -59,47 +66,77 @@ ENGLISH = Language(
         "graph": "For {when} each variable is computed from others:",
         "computed": "{variable} from {sources}",
         "computed_alone": "{variable} from nothing",
-        "backwards": "Gradients are computed against these arrows, the last step first.",
+        "backwards": "Gradients are computed in the opposite order, the last step first.",
         "graph_unrolled": "With {steps}, step by step:",
-        "derivation": "The gradient of {objective} with respect to a variable is the sum over all that is "
-                      "computed from it.",
-        "vanishes": "For {when} nothing that {objective} counts is computed from {variable}, so its gradient "
-                    "vanishes:",
+        "derivation": "The gradient of {objective} with respect to a variable is a sum: each variable computed "
+                      "directly from it adds one contribution, and so does each loss that reads it.",
+        "in_case": "{case}, {why}",
+        "at_last": "At the last step",
+        "before_last": "Before the last step",
+        "at": "For {when}",
+        "vanishes": "{objective} does not depend on {variable}, so its gradient vanishes:",
         "direct": "The loss {losses} reads {variable} itself, and {variable} is used again later. The direct part "
                   "of its gradient is",
         "direct_more": "The losses {losses} read {variable} themselves, and {variable} is used again later. The "
                        "direct part of its gradient is",
-        "only_loss": "For {when}, {objective} depends on {variable} only through {losses}. So",
-        "only_direct": "For {when}, {objective} depends on {variable} only directly, see equation {direct}. So",
-        "chain": "For {when}, {objective} depends on {variable} through {consumers}. {how}",
-        "chain_only": "For {when}, {objective} depends on {variable} only through {consumers}. {how}",
-        "chain_direct": "For {when}, {objective} depends on {variable} through {consumers}, and directly as "
+        "only_loss": "{objective} depends on {variable} only through {losses}. So",
+        "only_direct": "{objective} depends on {variable} only directly, see equation {direct}. So",
+        "chain": "{objective} depends on {variable} through {consumers}. {how}",
+        "chain_only": "{objective} depends on {variable} only through {consumers}. {how}",
+        "chain_direct": "{objective} depends on {variable} through {consumers}, and directly as "
                         "equation {direct} says. {how}",
         "chain_initial": "{objective} depends on the given {variable} through {consumers}. {how}",
         "chain_only_initial": "{objective} depends on the given {variable} only through {consumers}. {how}",
-        "how": "The chain rule, with the differentials of {rules} in equation {equations}, gives",
-        "how_more": "The chain rule, with the differentials of {rules} in equations {equations}, gives",
+        "how": "The chain rule, with {rules} in equation {equations}, gives",
+        "how_more": "The chain rule, with {rules} in equations {equations}, gives",
+        "differentials": "the differential of {values}",
+        "differentials_more": "the differentials of {values}",
         "how_plain": "The chain rule on equation {equations} gives",
         "how_plain_more": "The chain rule on equations {equations} gives",
         "written": "For {steps} the recursion runs from the last step to the first:",
+        "written_with_letters": "For {steps} the recursion runs from the last step to the first; equation {equations} "
+                                "below defines {values}:",
+        "written_with_letters_more": "For {steps} the recursion runs from the last step to the first; equations "
+                                     "{equations} below define {values}:",
         "written_none": "{steps} is too many steps to write out; the equations of the other sections hold for "
                         "them as they stand.",
-        "written_parameters": "The gradients of the parameters add up what the steps contribute:",
-        "written_initial": "The initial values receive",
-        "written_inputs": "The inputs receive",
+        "written_parameters": "For the parameters, the sum of equation {equations}, which is derived below, is",
+        "written_parameters_more": "For the parameters, the sums of equations {equations}, which are derived below, "
+                                   "are",
+        "written_given": "With so few steps the gradients of these given values are shorter than in general:",
         "written_letters": "In the letters that equations {letters} define below, each step written out is",
-        "written_beyond": "With gradients beyond the last step equal to zero,",
-        "written_zero": "{objective} does not depend on {values}, where the gradient is zero.",
+        "written_instances": "The gradient with respect to {values} is that of equation {equations}, as it stands.",
+        "written_instances_more": "The gradients with respect to {values} are those of equations {equations}, as they "
+                                  "stand.",
+        "written_zero": "{objective} does not depend on {values}: the gradient there is zero.",
         "closed_none": "No gradient is read at a later step, so nothing recurs and there is nothing to unroll.",
         "letters": "The recursion of equation {recursion} is linear in the gradients of later steps. Its blocks "
                    "get letters:",
         "letters_more": "The recursion of equations {recursion} is linear in the gradients of later steps. Its "
                         "blocks get letters:",
         "recursion_in_letters": "In these letters the recursion is",
-        "unrolled": "The recursion of equation {recursion} is a linear recurrence. Put into itself until the last "
-                    "step is reached, beyond which everything vanishes, it becomes a sum over all later steps:",
-        "unrolled_letters": "Put into itself until the last step is reached, beyond which everything vanishes, "
-                            "this linear recurrence becomes a sum over all later steps:",
+        "unrolled": "The recursion of equation {recursion} is a linear recurrence: it gives the gradient at one step "
+                    "from the gradient one step later. Insert it for that later gradient, again and again, until "
+                    "the last step is reached; the gradient beyond the last step is zero. What remains is a sum "
+                    "over this step and all later ones:",
+        "unrolled_letters": "It gives the gradients at one step from those one step later. Insert it for those, again "
+                            "and again, until the last step is reached; gradients beyond the last step are zero. What "
+                            "remains is a sum over this step and all later ones:",
+        "word_counts": "Written out in full for {steps}, with one product of matrices for each path through the steps, "
+                       "the number of terms would be {counts}. Blocks keep the formula short.",
+        "word_count": "{count} in {gradient}",
+        "power_of_ten": "more than {number}",
+        "remark_power": "The exponent {exponent} in equation {closed} grows with the distance between step {early} and "
+                        "the later step {late}. In the long run the powers of {base} shrink to zero where its "
+                        "spectral radius is below one, and grow without bound where it is above one. What distant "
+                        "steps contribute then tends to vanish or to blow up: gradients vanish or explode.",
+        "remark_product": "The product in equation {closed} has a factor {factor} for each step after step {early} up "
+                          "to the later step {late}, so that their number grows with the distance. Where the norms of "
+                          "the factors stay below a number less than one, the product shrinks to zero; elsewhere it "
+                          "may grow without bound. What distant steps contribute then tends to vanish or to blow up: "
+                          "gradients vanish or explode.",
+        "remark_parameters": "This carries over to the gradient of a parameter that contains these: {values}.",
+        "remark_parameters_more": "This carries over to the gradients of the parameters that contain these: {values}.",
         "reversed": "Counted from the last step backwards, the same sum is",
         "selected": "The gradients of the variables are its blocks:",
         "proof": "Equation {closed} holds for every number of steps. The proof goes downwards in time, with the "
@@ -129,8 +166,12 @@ ENGLISH = Language(
         "rests": "Equation {equations} is a theorem: a small kernel has replayed its proof. It rests on",
         "rests_more": "Equations {equations} are theorems: a small kernel has replayed the proof of each. They "
                       "rest on",
-        "rests_definitions": "what equation {equations} says",
-        "rests_definitions_more": "what equations {equations} say",
+        "rests_recursions": "the recursion of equation {equations}",
+        "rests_recursions_more": "the recursions of equations {equations}",
+        "rests_parameters": "the sum over the steps in equation {equations}",
+        "rests_parameters_more": "the sums over the steps in equations {equations}",
+        "rests_letters": "the letter that equation {equations} defines",
+        "rests_letters_more": "the letters that equations {equations} define",
         "rests_law": "{law}",
         "rests_hypotheses": "the range of the time: {bounds}",
         "rests_beyond": "the convention that sums over empty ranges and gradients beyond the last step are zero",

@@ -179,5 +179,5 @@ def test_sizes() -> None:
 @pytest.mark.parametrize("macro", sorted(MACROS - {"begin", "end", "left", "right", "biggl", "biggr", "tag", "label"}))
 def test_the_allowed_macros_are_known_to_katex(macro: str) -> None:
     letter = dict.fromkeys(("text", "boldsymbol", "mathbf", "mathrm", "mathbb"), "{A}")
-    arguments = letter | {"frac": "{a}{b}"}
+    arguments = letter | dict.fromkeys(("frac", "dfrac"), "{a}{b}")
     pykatex.renderToString("\\" + macro + arguments.get(macro, " x"), strict=pykatex.STRICT_ERROR)

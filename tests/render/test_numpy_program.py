@@ -286,7 +286,7 @@ def test_statements_carry_the_numbers_of_their_equations() -> None:
                              ("adjoint", "h", "dL_dh[t] = dL_dh[t + 1] @ W_hh + dL_do[t] @ W_qh"),
                              ("gradient", "W_hh", "dW_hh += dL_dh[t].T @ h[t - 1]"),
                              ("closed", "", "dL_dh[t] += dL_do[i] @ W_qh @ np.linalg.matrix_power(W_hh, i - t)")):
-        assert f"{code}  # ({d.number(kind, name)})\n" in source
+        assert f"{code}  # ({d.label(kind, name)})\n" in source
 
 
 def test_a_sign_in_the_model_changes_the_program() -> None:

@@ -10,15 +10,18 @@ from string import Formatter
 
 import pytest
 
+from symbptt import source_text
 from symbptt.bptt.rules import RULES
-from symbptt.derivation import Derivation
+from symbptt.derivation import Derivation, instance_of
 from symbptt.derive import derive
-from symbptt.model.read import load
+from symbptt.expr.nodes import At
+from symbptt.gradients import word_count
+from symbptt.model.read import load, loads
 from symbptt.proof.axioms import AXIOMS
 from symbptt.proof.kernel import INFERENCE
 from symbptt.proof.narrative import HYPOTHESIS
 from symbptt.render import outline as parts
-from symbptt.render.document import PLACED, VALUES, Writer, outline
+from symbptt.render.document import PLACED, VALUES, Writer, opening, outline
 from symbptt.render.outline import Display, Listing, Paragraph, Sentence, Several
 from symbptt.render.targets import TEXT, render
 from symbptt.render.words import ENGLISH, LANGUAGES
@@ -48,19 +51,19 @@ def displays(d: Derivation) -> list[Display]:
 @pytest.mark.parametrize("name", MODELS)
 def test_every_equation_is_shown_once_under_its_number(name: str, steps: int | None) -> None:
     d = derived(name, steps)
-    shown = {item.number: item for item in displays(d) if item.number is not None}
-    numbers = [item.number for item in displays(d) if item.number is not None]
-    assert sorted(numbers) == [line.number for line in d.lines]
+    shown = {item.label: item for item in displays(d) if item.label is not None}
+    labels = [item.label for item in displays(d) if item.label is not None]
+    assert labels == [line.label for line in d.lines]
     for line in d.lines:
-        item = shown[line.number]
+        item = shown[line.label]
         assert item.left == line.left
         assert tuple(r.right for r in item.relations)[-len(line.forms):] == line.forms
 
 
 def sentences(d: Derivation) -> Iterator[Sentence]:
-    stack: list[object] = [s for section in outline(d) for item in section.items
+    stack: list[object] = [opening(d), *(s for section in outline(d) for item in section.items
                            for s in (item.sentences if isinstance(item, Paragraph) else
-                                     item.points if isinstance(item, Listing) else ())]
+                                     item.points if isinstance(item, Listing) else ()))]
     while stack:
         here = stack.pop()
         if isinstance(here, Sentence):
@@ -83,7 +86,8 @@ def test_every_sentence_has_words_and_the_words_use_its_places(code: str) -> Non
         for key in {s.key, f"{s.key}_more"} & words.keys():
             assert places(words[key]) <= {name for name, _ in s.places}, key
         assert s.key in words
-    said = {s.key for s in seen} | {f"{s.key}_more" for s in seen} | {"source", "reason", "reason_more", "span"}
+    said = {s.key for s in seen} | {f"{s.key}_more" for s in seen} | {
+        "source", "title", "heading", "power_of_ten", "reason", "reason_more", "span"}
     assert words.keys() - said <= {"computed_alone"}, "words that nothing says"
 
 
@@ -104,8 +108,9 @@ def test_languages_are_total(code: str) -> None:
 
 
 def test_every_kind_of_value_and_item_has_a_row() -> None:
-    values = {parts.Formula, parts.Scalar, parts.Space, parts.Run, parts.When, parts.Steps, parts.AtLeast, parts.Ref,
-              parts.Span, parts.Verbatim, parts.Phrase, parts.Several, parts.Sentence}
+    values = {parts.Formula, parts.Scalar, parts.Space, parts.Run, parts.When, parts.Before, parts.Steps, parts.AtLeast,
+              parts.Ref, parts.Span, parts.Heading, parts.Count, parts.Verbatim, parts.Phrase, parts.Several,
+              parts.Sentence}
     assert set(VALUES) == values
     assert set(PLACED) == {Paragraph, Display, Listing}
 
@@ -118,12 +123,20 @@ def test_a_language_joins_lists() -> None:
 
 SAID = {
     "linear": [
-        "For t = T, L depends on h_T only through o_T.",
-        "For 1 ≤ t ≤ T−1, L depends on hₜ through hₜ₊₁ and oₜ. The chain rule, with the differentials of a sum and a "
-        "matrix product in equations (1) and (2), gives",
+        "At the last step, L depends on h_T only through o_T. The chain rule, with the differential of a matrix "
+        "product in equation (2), gives",
+        "Before the last step, L depends on hₜ through hₜ₊₁ and oₜ. The chain rule, with the differentials of a sum "
+        "and a matrix product in equations (1) and (2), gives",
+        "L depends on xₜ only through hₜ. The chain rule on equation (1) gives",
+        "BACK-PROPAGATION THROUGH TIME: LINEAR RECURRENT NETWORK WITHOUT BIASES",
+        "it solves their recursion for every number of steps in “The closed form”, and proves the solution in “Proof "
+        "by induction”.",
+        "d, a size (input)",
+        "the recursions of equations (4), (6), (7) and (8)",
+        "are theorems", "(T2), (T4) and (T6)",
         "L depends on W_qh through o₁, …, o_T.",
-        "h₀, …, h_{T−1} for ∂L/∂W_hh, equation (26)",
-        "∂L/∂hₜ in equations (6), (7), (8), (24) and (26)",
+        "h₀, …, h_{T−1} for ∂L/∂W_hh, equation (13)",
+        "∂L/∂hₜ in equations (6), (7), (8), (11) and (13)",
         "hₜ from W_hx, xₜ, W_hh and hₜ₋₁",
         "[induction hypothesis]",
         "[equation (6)]",
@@ -133,13 +146,15 @@ SAID = {
     ],
     "documents/direct.toml": ["The loss r(hₜ, zₜ) reads hₜ itself", "and directly as equation (4) says",
                               "A derivative with a plus is direct"],
-    "documents/late.toml": ["For t = T nothing that L counts is computed from a_T", "L does not depend on a₃",
+    "documents/late.toml": ["At the last step, L does not depend on a_T, so its gradient vanishes",
+                            "L does not depend on a₃ and x₃: the gradient there is zero",
+                            "For t < T−1, L depends on aₜ",
                             "In these letters the recursion is Γₜ = K Γₜ₊₁ + cₜ"],
     "documents/feedforward.toml": ["nothing recurs and there is nothing to unroll",
                                    "Nothing that L counts is computed from unused",
                                    "Expanded down to the losses, this is"],
     "documents/odd_names.toml": ["λ, a constant scalar",
-                                 "For t = T, L depends on k_T only directly, see equation (4)."],
+                                 "At the last step, L depends on k_T only directly, see equation (4)."],
     "models/lag_two.toml": ["(t = T−1 ≥ 1)", "Before the first step h₀ and h₋₁ are given as well."],
 }
 
@@ -151,7 +166,86 @@ def test_the_document_says(name: str, said: str) -> None:
 
 def test_many_steps_are_not_written_out() -> None:
     assert "T = 13 is too many steps to write out" in text("linear", 13)
+    assert "WRITTEN OUT" not in text("linear", 13)
     assert "WRITTEN OUT" not in text("linear", None)
+    step_by_step = next(s for s in outline(derived("linear", 13)) if s.title == "derivation")
+    assert step_by_step.items[-1] == parts.paragraph("written_none", steps=parts.Steps(13))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_labels_do_not_depend_on_the_number_of_steps(name: str) -> None:
+    def general(steps: int | None) -> list[tuple[str, object]]:
+        return [(line.label, line.left) for line in derived(name, steps).lines if line.kind != "written"]
+
+    assert [label for label, _ in general(None)] == [str(k + 1) for k in range(len(general(None)))]
+    assert general(1) == general(3) == general(None)
+    written = derived(name, 3).of_kind("written")
+    assert [line.label for line in written] == [f"T{k + 1}" for k in range(len(written))]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("steps", [1, 3])
+def test_the_written_out_case_repeats_no_general_equation(name: str, steps: int) -> None:
+    d = derived(name, steps)
+    written = {line.left: line for line in d.of_kind("written")}
+    names = [line.name for line in written.values() if line.name and not isinstance(line.left.args[0], At)]
+    assert names == [p.name for p in d.model.parameters if p.name in names]
+    for left, step in d.unrolled.items():
+        received = isinstance(step.target, At) and (
+            step.target.time.const < 1 or step.target.family.name not in d.model.defined)
+        assert (left in written) == (not received or instance_of(d.lines, step, steps) is None)
+
+
+def test_a_line_that_differs_for_few_steps_is_kept() -> None:
+    kept = [line for line in derived("models/lag_two.toml", 1).of_kind("written") if line.left.args[0] in
+            derived("models/lag_two.toml", 1).model.initial]
+    assert [str(line.left.args[0]) for line in kept] == ["h[0]"]
+    assert "With so few steps the gradients of these given values are shorter" in text("models/lag_two.toml", 1)
+    assert "The gradients with respect to h₋₁ and x₁ are those of" in text("models/lag_two.toml", 1)
+    assert "The gradients with respect to h₋₁, h₀ and x₁, x₂, x₃ are those of" in text("models/lag_two.toml", 3)
+
+
+def test_sums_of_parameters_refer_forward() -> None:
+    assert "the sums of equations (11), (13) and (15), which are derived below, are" in text("linear")
+    assert "equation (9) below defines K" in text("models/constants.toml")
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("linear", ["The exponent i − t in equation (9) grows",
+                "the powers of W_hh⊤ shrink to zero where its spectral radius",
+                "gradients of the parameters that contain these: ∂L/∂W_hx and ∂L/∂W_hh."]),
+    ("models/lag_two.toml", ["the powers of K shrink"]), ("models/same_time_states.toml", ["the powers of N K shrink"]),
+    ("models/bilinear.toml", ["has a factor xₖ xₖ⊤ for each step after step t up to the later step i",
+                              "gradient of a parameter that contains these: ∂L/∂A."]),
+])
+def test_the_remark_on_distant_steps(name: str, said: list[str]) -> None:
+    for words in said:
+        assert words in text(name, None)
+
+
+def test_no_remark_where_no_power_is_printed() -> None:
+    assert "vanish or explode" not in text("documents/feedforward.toml", None)
+    kept = text("linear", None)
+    model = loads(source_text("linear").replace("W_hh @ h[t-1]", "h[t-1]").replace('W_hh = "h, h"', ""))
+    assert "vanish or explode" in kept
+    assert "vanish or explode" not in render(derive(model), "text")
+
+
+def test_words_are_counted_where_the_closed_form_has_letters() -> None:
+    d = derived("models/same_time_states.toml", 3)
+    assert d.word_counts == {"b": word_count(d, "b", 1), "a": word_count(d, "a", 1)} == {"b": 8, "a": 12}
+    assert "the number of terms would be 8 in ∂L/∂b₁ and 12 in ∂L/∂a₁" in text("models/same_time_states.toml", 3)
+    assert derived("models/same_time_states.toml", None).word_counts == derived("linear", 3).word_counts == {}
+    assert "number of terms" not in text("models/same_time_states.toml", None) + text("linear", 3)
+    assert Writer(TEXT, ENGLISH).count(10 ** 12 - 1) == "999999999999"
+    assert Writer(TEXT, ENGLISH).count(2 * 10 ** 45) == "more than 10^45"
+    assert Writer(TEXT, ENGLISH).count(9 * 10 ** 6000) == "more than 10^6000"
+
+
+def test_derivatives_in_sentences_stand_on_the_line() -> None:
+    made = render(derived("linear", None), "latex")
+    assert r"both sides of the statement about $\partial L/\partial \boldsymbol{h}_{T+1}$ are zero" in made
+    assert r"\label" not in made
 
 
 def test_rows_of_a_proof_that_fit_nowhere_hand_on_their_reasons() -> None:

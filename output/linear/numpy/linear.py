@@ -6,22 +6,22 @@ The model linear, for t = 1 … T; vectors are columns:
 
     (1)   h[t] = W_hx @ x[t] + W_hh @ h[t-1]
     (2)   o[t] = W_qh @ h[t]
-    (3)   L = 1/T*Sum(t=1..T, l(o[t], y[t]))
+    (3)   L = (1/T)*Sum(t=1..T, l(o[t], y[t]))
 
 l(o[t], y[t]) enters L as the mean over the T steps. L and all gradients of parameters are sums over the B
 samples.
 
 Behind each statement stands the number of the equation that it computes:
 
-    (4)   dL/do[t] = 1/T*dl(o[t], y[t])/do[t]    for 1 <= t <= T
+    (4)   dL/do[t] = (1/T)*dl(o[t], y[t])/do[t]    for 1 <= t <= T
     (5)   dL/dh[T] = W_qh.T @ dL/do[T]
     (6)   dL/dh[t] = W_hh.T @ dL/dh[t+1] + W_qh.T @ dL/do[t]    for 1 <= t <= T - 1
     (7)   dL/dh[0] = W_hh.T @ dL/dh[1]
     (8)   dL/dx[t] = W_hx.T @ dL/dh[t]    for 1 <= t <= T
-    (22)  dL/dh[t] = Sum(i=t..T, (W_hh.T)^(i - t) @ (W_qh.T @ dL/do[i]))    for 1 <= t <= T
-    (24)  dL/dW_hx = Sum(t=1..T, dL/dh[t] @ x[t].T)
-    (26)  dL/dW_hh = Sum(t=1..T, dL/dh[t] @ h[t-1].T)
-    (28)  dL/dW_qh = Sum(t=1..T, dL/do[t] @ h[t].T)
+    (9)   dL/dh[t] = Sum(i=t..T, (W_hh.T)^(i - t) @ (W_qh.T @ dL/do[i]))    for 1 <= t <= T
+    (11)  dL/dW_hx = Sum(t=1..T, dL/dh[t] @ x[t].T)
+    (13)  dL/dW_hh = Sum(t=1..T, dL/dh[t] @ h[t-1].T)
+    (15)  dL/dW_qh = Sum(t=1..T, dL/do[t] @ h[t].T)
 
 A gradient has the shape of its variable; dL/dv[s] = 0 for s > T; d+L/dv is what the losses that read v send
 to it. Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T; the steps
@@ -148,9 +148,9 @@ def backward(
         else:
             dL_dh[t] = dL_dh[t + 1] @ W_hh + dL_do[t] @ W_qh  # (6)
         dL_dx[t] = dL_dh[t] @ W_hx  # (8)
-        dW_hx += dL_dh[t].T @ x[t]  # (24)
-        dW_hh += dL_dh[t].T @ h[t - 1]  # (26)
-        dW_qh += dL_do[t].T @ h[t]  # (28)
+        dW_hx += dL_dh[t].T @ x[t]  # (11)
+        dW_hh += dL_dh[t].T @ h[t - 1]  # (13)
+        dW_qh += dL_do[t].T @ h[t]  # (15)
     dh_0 = dL_dh[1] @ W_hh  # (7)
     grads = {"W_hx": dW_hx, "W_hh": dW_hh, "W_qh": dW_qh, "x": _stacked(dL_dx, T), "h_0": dh_0}
     adjoints = {"h": _stacked(dL_dh, T), "o": _stacked(dL_do, T)}
@@ -179,7 +179,7 @@ def hidden_gradients_closed_form(
     for t in range(1, T + 1):
         dL_dh[t] = np.zeros((B, size["h"]), dtype)
         for i in range(t, T + 1):
-            dL_dh[t] += dL_do[i] @ W_qh @ np.linalg.matrix_power(W_hh, i - t)  # (22)
+            dL_dh[t] += dL_do[i] @ W_qh @ np.linalg.matrix_power(W_hh, i - t)  # (9)
     return {"h": _stacked(dL_dh, T)}
 
 
