@@ -154,10 +154,11 @@ class Writer:
         """The range of t."""
         low, high, s = self.print.index(v.lo), self.print.index(v.hi), self.symbols
         name = self.print.index(index(t))
+        first = f" {s.at_least} {self.print.index(index(1))}"
+        early = bool(v.lo.terms) and (v.lo - T).const < 0
         if v.lo != v.hi:
-            return f"{low} {s.at_most} {name} {s.at_most} {high}"
-        late = f" {s.at_least} {self.print.index(index(1))}" if (v.lo - T).const < 0 else ""
-        return f"{name} {s.equal} {low}{late}"
+            return f"{low} {s.at_most} {name} {s.at_most} {high}{f', {name}{first}' if early else ''}"
+        return f"{name} {s.equal} {low}{first if early else ''}"
 
     def run(self, v: Run) -> str:
         """Members of a family from one time to another."""

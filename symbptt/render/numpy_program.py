@@ -54,7 +54,6 @@ class _Module:
             "about": list(self._about()), "tables": list(self._tables()), "model": self.model.name, "batch": made.batch,
             "forward": self._forward(), "objective": self._objective(), "backward": self._backward(),
             "closed": self._closed(closed) if closed is not None else None,
-            "closed_reads_states": closed is not None and "states" in closed.uses,
             "states": self._listed(made.families), "direct": self._listed(made.read_by_losses),
             "opaque": made.losses, "only": made.losses[0].name if len(made.losses) == 1 else None,
             "named": f"_one_loss(loss, {names})" if len(made.losses) == 1 else f"_named_losses(loss, {names})",

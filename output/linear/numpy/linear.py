@@ -161,6 +161,7 @@ def hidden_gradients_closed_form(
     params: Mapping[str, Any],
     data: Mapping[str, Any],
     direct: Mapping[str, Any],
+    states: Mapping[str, Any] | None = None,
 ) -> dict[str, Array]:
     """The adjoints of the families that recur by their closed form: every t on its own, without the recursion.
 
