@@ -48,10 +48,15 @@ def _atoms(base: Expr) -> tuple[tuple[Expr, int], ...]:
 
 
 def tidy(c: Expr) -> Expr:
-    """A coefficient in a form that is zero exactly when it prints as zero."""
+    """A coefficient in a form that is zero or one exactly when it prints as such.
+
+    SymPy leaves 1ⁿ standing for the power of a product whose every factor becomes one, ((-1)ᵗ (-1)ᵀ)².
+    """
     if c.is_Number:
         return c
     c = c.expand()
+    if isinstance(c, Pow) and c.base is S.One:
+        return S.One
     return cancel(c) if any(p.base.is_Add and not p.exp.is_nonnegative for p in c.atoms(Pow)) else c
 
 

@@ -749,6 +749,13 @@ def test_lie_even_powers_of_minus_one_are_letters(monkeypatch):
     clear_cache()
 
 
+def test_lie_powers_of_one_are_left_standing(monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "FACTORS", (S(-1),))
+    assert_decided(fuzz(random_coefficient, 120, seed=8))
+    monkeypatch.setattr(scalars, "tidy", lambda c: c if c.is_Number else c.expand())
+    assert fuzz(random_coefficient, 120, seed=8).incomplete
+
+
 def test_lie_closed_sums_off_by_one(monkeypatch):
     honest = sums.closed_sum
     monkeypatch.setattr(sums, "closed_sum", lambda weight, var, lo, hi: honest(weight, var, lo, hi + 1))
@@ -1142,6 +1149,20 @@ def test_powers_of_coefficients():
     assert geometric(1 - alpha, t) == geometric(-1, t) * geometric(alpha - 1, t)
     assert geometric(4, t) == geometric(2, it + T) * geometric(2, it - T)
     assert geometric(Rational(-2, 3), it + 1).xreplace({t: S(2)}) == Rational(-8, 27)
+
+
+@pytest.mark.parametrize("exponent", [2, -2, 4])
+def test_an_even_power_of_a_product_of_signs_is_one(exponent):
+    """The square of (-1)^(T - t) beside a power of a sum: found by the fuzz at length, `coefficients`."""
+    sign = Geometric(S(-1), iT.to_expr() - t)
+    assert scalars.tidy(sign**exponent) is S.One
+    for other in (S(-1), S(2), Rational(-1, 3), alpha):
+        rest = (power((total((other, (a_,)), (1, (b_,))),), iT - it),)
+        for word, multiple in (((a_,), total((-1, (a_,)))), (transposed((a_,)), total((-1, transposed((a_,)))))):
+            one = terms((sign**exponent, [], word + rest), shape=(h, h))
+            two = terms((-1, [], (multiple, *rest)), shape=(h, h))
+            assert normal(one, USUAL) == normal(two, USUAL) != normal(one.scaled(S(-1)), USUAL)
+            assert same(one, two, USUAL)
 
 
 def test_closed_form_with_a_sign():
