@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sympy import Expr, Integer
 
@@ -30,8 +30,7 @@ NEVER = 1 << 30
 """A distance that no time has from T: the family never reaches the objective."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """One way in which L depends on a variable: through `through`, or through a loss directly when that is None.
 
     value is the evaluated form of prod(∂L/∂through, ∂through/∂variable); equation names the consumer; rules holds, for
@@ -44,8 +43,7 @@ class Edge:
     rules: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AdjointStep:
+class AdjointStep(NamedTuple):
     """left = ∂L/∂v (or ∂⁺L/∂v) as the sum over the edges of v, in the order of the equations, losses last."""
 
     left: Gradient
@@ -102,9 +100,9 @@ def mixed(model: Model) -> frozenset[str]:
     return frozenset(both & model.defined.keys())
 
 
-def contributions(through: At, right: Matrix, targets: frozenset[str]) -> list[tuple[Matrix, Edge]]:
-    """What the equation through = right sends to each of its variables: an edge each; targets get none."""
-    return _edges(right, Adjoint(through), through, str(through.family.name), targets)
+def contributions(seed: Adjoint, right: Matrix, targets: frozenset[str]) -> list[tuple[Matrix, Edge]]:
+    """What v = right sends to each of its variables from the seed ∂L/∂v: an edge each; targets get none."""
+    return _edges(right, seed, seed.of, seed.of.family.name, targets)
 
 
 def _loss_edges(loss: Loss, weight: Expr, targets: frozenset[str]) -> list[tuple[Matrix, Edge]]:
@@ -113,14 +111,14 @@ def _loss_edges(loss: Loss, weight: Expr, targets: frozenset[str]) -> list[tuple
 
 def _edges(right: Matrix, seed: Matrix, through: At | None, name: str,
            targets: frozenset[str]) -> list[tuple[Matrix, Edge]]:
-    found: dict[Matrix, list[tuple[Matrix, tuple[str, ...]]]] = {}
+    found: dict[Matrix, Edge] = {}
     for leaf, value, trail in pull_back(right, seed):
         if type(leaf) is At and leaf.family.name in targets:
             continue
-        found.setdefault(leaf, []).append((value, trail))
-    return [(leaf, Edge(through, parts[0][0] if len(parts) == 1 else plus([v for v, _ in parts]), name,
-                        tuple(trail for _, trail in parts)))
-            for leaf, parts in found.items()]
+        before = found.get(leaf)
+        found[leaf] = Edge(through, value, name, (trail,)) if before is None else \
+            Edge(through, plus((before.value, value)), name, (*before.rules, trail))
+    return list(found.items())
 
 
 def sweep(graph: Graph) -> dict[Gradient, AdjointStep]:
@@ -141,16 +139,18 @@ def sweep(graph: Graph) -> dict[Gradient, AdjointStep]:
     def order(edge: Edge) -> tuple[int, int]:
         return (place[edge.equation], edge.through.time.const) if edge.through is not None else (len(place), 0)
 
-    def settle(left: Matrix, edges: list[Edge]) -> None:
-        steps[Adjoint(left)] = AdjointStep(Adjoint(left), tuple(sorted(edges, key=order)))
+    def settle(variable: Matrix, edges: list[Edge]) -> Adjoint:
+        left = Adjoint(variable)
+        steps[left] = AdjointStep(left, tuple(sorted(edges, key=order) if len(edges) > 1 else edges))
+        return left
 
     for left, right in reversed(graph.equations):
         if left in direct:
             steps[Direct(left)] = AdjointStep(Direct(left), tuple(direct.pop(left)))
             arrived[left].append(_whole_direct(left))
         if left in arrived:
-            settle(left, arrived.pop(left))
-            for leaf, edge in contributions(left, right, targets):
+            seed = settle(left, arrived.pop(left))
+            for leaf, edge in contributions(seed, right, targets):
                 arrived[leaf].append(edge)
     for leaf, edges in arrived.items():
         settle(leaf, edges)
@@ -169,7 +169,7 @@ def template(model: Model) -> Template:
     direct: dict[str, list[Edge]] = {}
     parameters: dict[str, list[Edge]] = {p.name: [] for p in model.parameters}
     for equation in model.equations:
-        edges = contributions(equation.left, equation.right, targets)
+        edges = contributions(Adjoint(equation.left), equation.right, targets)
         for leaf, edge in sorted(edges, key=lambda pair: -pair[0].time.const if type(pair[0]) is At else 0):
             if type(leaf) is At:
                 families[leaf.family.name].append(_shifted(edge, leaf))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sympy import MatrixSymbol
+from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.nodes import At, Matrix
 from symbptt.expr.shape import shape_text
-from symbptt.expr.walk import visit
 from symbptt.model.spec import Equation, LossTerm, Model
 
 
@@ -32,26 +32,31 @@ def check_graph(graph: Graph) -> None:
     Raises:
         GraphError: one of these fails.
     """
-    given = _given(graph)
+    model = graph.model
+    given: set[Matrix] = {*model.parameters, *model.initial}
+    data = dict.fromkeys((*model.inputs, *model.targets), graph.steps)
     bound: set[Matrix] = set()
     for left, right in graph.equations:
-        _used(right, bound, given, left)
-        if left in bound or left in given:
+        _used(right, bound, given, data, left)
+        if left in bound or left in given or left.family in data:
             raise GraphError(f"{left} is bound twice")
         if left.shape != right.shape:
             raise GraphError(f"{left} has shape {shape_text(left.shape)}, its equation {shape_text(right.shape)}")
         bound.add(left)
     for term in graph.losses:
-        _used(term.loss, bound, given, term.loss)
+        _used(term.loss, bound, given, data, term.loss)
 
 
-def _given(graph: Graph) -> set[Matrix]:
-    model = graph.model
-    data = (At(v, s) for v in (*model.inputs, *model.targets) for s in range(1, graph.steps + 1))
-    return {*model.parameters, *model.initial, *data}
-
-
-def _used(tree: Matrix, bound: set[Matrix], given: set[Matrix], where: Matrix) -> None:
-    for node in visit(tree):
-        if (type(node) is At or isinstance(node, MatrixSymbol)) and node not in bound and node not in given:
+def _used(tree: Matrix, bound: set[Matrix], given: set[Matrix], data: dict[MatrixSymbol, int], where: Matrix) -> None:
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if type(node) is not At and type(node) is not MatrixSymbol:
+            stack += [a for a in node.args if isinstance(a, MatrixExpr)]
+        elif node not in bound and node not in given and not _is_data(node, data):
             raise GraphError(f"{where} uses {node} before it is bound")
+
+
+def _is_data(node: Matrix, data: dict[MatrixSymbol, int]) -> bool:
+    """Whether it is an input or a target at a time from 1 to the last that there is."""
+    return type(node) is At and not node.time.terms and 1 <= node.time.const <= data.get(node.family, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import cast
 
 from sympy import Expr, Integer, MatrixSymbol, S
@@ -11,6 +12,15 @@ from sympy.core.symbol import Str
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.nodes import At, Identity, Loss, Matrix, Plus, Scale, Times, Transpose, Zero
+
+TIDIED = frozenset({Scale, Times, Identity, Zero})
+"""What a product does not leave as it is."""
+
+
+@lru_cache(maxsize=1024)
+def _turned(symbol: MatrixSymbol) -> Matrix:
+    """The transpose of a parameter, made once however often a sweep needs it."""
+    return Transpose(symbol)
 
 
 def plus(summands: Iterable[Matrix], like: Matrix | None = None) -> Matrix:
@@ -42,6 +52,8 @@ def scale(c: Expr | int, e: Matrix) -> Matrix:
 
 def times(*factors: Matrix) -> Matrix:
     """Their matrix product, nested products flattened, scalars pulled to the front, identities dropped."""
+    if len(factors) == 2 and type(factors[0]) not in TIDIED and type(factors[1]) not in TIDIED:
+        return Times(*factors)
     c: Expr = S.One
     flat: list[Matrix] = []
     for f in factors:
@@ -61,6 +73,8 @@ def times(*factors: Matrix) -> Matrix:
 def transpose(e: Matrix) -> Matrix:
     """The transpose with the sign pushed down to the letters: (A B)ᵀ = Bᵀ Aᵀ, Aᵀᵀ = A."""
     kind = type(e)
+    if kind is MatrixSymbol:
+        return _turned(e)
     if kind is Transpose:
         return e.args[0]
     if kind is Times:

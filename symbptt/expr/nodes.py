@@ -31,8 +31,7 @@ class Node(MatrixExpr):
     rule: ClassVar[Callable[..., Shape]]
     """The shape from the arguments; a class that needs more overrides `_infer`."""
 
-    def __new__(cls, *args: Basic) -> Node:
-        return Basic.__new__(cls, *args)
+    __new__ = Basic.__new__
 
     @property
     def shape(self) -> Shape:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from sympy import Expr, MatrixSymbol, S, Symbol
 
@@ -44,8 +44,7 @@ class Size:
         return str(self.symbol.name)
 
 
-@dataclass(frozen=True)
-class Equation:
+class Equation(NamedTuple):
     """left = right at symbolic time t."""
 
     left: At
@@ -55,9 +54,6 @@ class Equation:
     def name(self) -> str:
         """The family that it defines."""
         return str(self.left.family.name)
-
-    def __iter__(self) -> Iterator[Matrix]:
-        return iter((self.left, self.right))
 
 
 @dataclass(frozen=True)
