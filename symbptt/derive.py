@@ -207,10 +207,7 @@ class _Stages:
                      edges=edges)
 
     def _initial(self, member: At) -> None:
-        name = member.family.name
-        since = member.time.const
-        edges = tuple(e for e in self.template.families[name]
-                      if e.through is not None and self.template.lag(e) + since >= 1 and self.template.wait(e) < NEVER)
+        edges = self.template.before(member)
         if edges:
             here = At(member.family, t)
             self.add("initial", initial_name(member), Adjoint(member), *_forms(here, edges, {t: member.time}),

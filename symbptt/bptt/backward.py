@@ -80,6 +80,11 @@ class Template:
         """The edge carries something exactly at the times t ≤ T - wait."""
         return self.lag(edge) + (self.delay[edge.through.family.name] if edge.through is not None else 0)
 
+    def before(self, member: At) -> tuple[Edge, ...]:
+        """The edges of a value before the first step that carry something: their consumers stand at time 1 or later."""
+        return tuple(e for e in self.families[member.family.name]
+                     if e.through is not None and self.lag(e) + member.time.const >= 1 and self.wait(e) < NEVER)
+
     def live(self, name: str, left_over: int, since: int = 1) -> tuple[Edge, ...]:
         """The edges of a family that carry something `left_over` steps before T, at time `since` or later."""
         return tuple(e for e in self.families[name]

@@ -38,9 +38,7 @@ def definitions(template: Template, closed: ClosedForm | None, last: Index) -> t
             left = Adjoint(At(model.families[name], t))
             made.append(Definition(str(left), left, total(name), ONE, last))
     for member in model.initial:
-        edges = tuple(e for e in template.families.get(member.family.name, ())
-                      if e.through is not None and template.lag(e) + member.time.const >= 1
-                      and template.delay[e.through.family.name] < NEVER)
+        edges = template.before(member)
         if edges:
             right = plus([substitute(e.value, {t: member.time, T: last}) for e in edges])
             made.append(Definition(str(Adjoint(member)), Adjoint(member), right))

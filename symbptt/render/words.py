@@ -58,7 +58,7 @@ ENGLISH = Language(
         "given_initial_more": "Before the first step {values} are given as well.",
         "shapes": "A gradient has the shape of the variable that it belongs to.",
         "beyond": "Times beyond the last step do not exist: the gradient of {objective} with respect to a "
-                  "variable there is zero.",
+                  "variable there is zero, and so is every product that holds such a gradient.",
         "direct_notation": "A derivative with a plus is direct: it counts the losses that read the variable "
                            "themselves and nothing that happens later.",
         "prod": "The operator prod stands for the chain rule before it is evaluated: it multiplies a gradient by "
