@@ -26,9 +26,10 @@ from symbptt.model.spec import Equation, Model, ModelError
 from symbptt.proof import axioms
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.axioms import Axiom, Refused
+from symbptt.proof.defining import definitions
 from symbptt.proof.kernel import check
 from symbptt.proof.oracle import MeaningError, Oracle, paired
-from symbptt.proof.prover import Prover, definitions
+from symbptt.proof.prover import Prover
 from symbptt.proof.statement import Definition, Proof, Step, Theorem
 
 MODELS = Path(__file__).parent / "data" / "models"

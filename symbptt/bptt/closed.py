@@ -103,9 +103,15 @@ class ClosedForm:
         k = self.bound[1]
         return Product(substitute(self.transition, {t: index(k)}), k, lo, hi)
 
+    @property
+    def trivial(self) -> bool:
+        """Whether the transition is the identity, so that a run of it is not worth writing."""
+        return type(self.transition) is Identity
+
     def word(self, start: Index, end: Index) -> Matrix:
         """What the drive at time `end` sends to G at time `start`."""
-        return Times(self.run(start + 1, end), substitute(self.drive, {t: end}))
+        drive = substitute(self.drive, {t: end})
+        return drive if self.trivial else Times(self.run(start + 1, end), drive)
 
     def solution(self, start: Index, last: Index) -> Sum:
         """Σ_{i=start}^{last} word(start, i)."""

@@ -8,46 +8,14 @@ from symbptt.bptt.backward import NEVER, Template
 from symbptt.bptt.closed import ClosedForm, eliminate, terminal
 from symbptt.expr.build import plus, times
 from symbptt.expr.index import Index, T, index, t
-from symbptt.expr.nodes import Adjoint, At, Derivative, Direct, Matrix, Plus, Scale, Sum, Times, Transpose, Zero, block
+from symbptt.expr.nodes import Adjoint, At, Derivative, Matrix, Plus, Scale, Sum, Times, Transpose, Zero, block
 from symbptt.expr.sums import SideCondition, equal
 from symbptt.expr.walk import substitute
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.axioms import Refused
+from symbptt.proof.defining import ONE, definitions
 from symbptt.proof.kernel import check
 from symbptt.proof.script import Ref, Script, expanded
-from symbptt.proof.statement import Definition
-
-ONE = Index(1)
-
-
-def definitions(template: Template, closed: ClosedForm | None, last: Index) -> tuple[Definition, ...]:
-    """What the derivation defines, as the kernel takes it: recursions for 1 ≤ t ≤ T, then fixed members and letters."""
-    rule = {T: last}
-
-    def total(name: str) -> Matrix:
-        live = [e for e in template.families[name] if template.wait(e) < NEVER]
-        return plus([substitute(e.value, rule) for e in live], like=template.model.families[name])
-
-    model = template.model
-    made: list[Definition] = []
-    for name, edges in template.direct.items():
-        left = Direct(At(model.families[name], t))
-        made.append(Definition(str(left), left, plus([substitute(e.value, rule) for e in edges]), ONE, last))
-    for name in (*(e.name for e in reversed(model.order)), *(v.name for v in model.inputs)):
-        if template.delay[name] < NEVER:
-            left = Adjoint(At(model.families[name], t))
-            made.append(Definition(str(left), left, total(name), ONE, last))
-    for member in model.initial:
-        edges = template.before(member)
-        if edges:
-            right = plus([substitute(e.value, {t: member.time, T: last}) for e in edges])
-            made.append(Definition(str(Adjoint(member)), Adjoint(member), right))
-    for symbol in model.parameters:
-        values = [e.value for e in template.parameters[symbol.name] if template.delay[e.equation] < NEVER]
-        if values:
-            right = Sum(substitute(plus(values), rule), t, ONE, last)
-            made.append(Definition(str(Adjoint(symbol)), Adjoint(symbol), right))
-    return (*made, *(closed.letters if closed else ()))
 
 
 class Prover:
@@ -243,6 +211,8 @@ class Prover:
     def _absorbed(self, transition: Matrix, total: Sum) -> Ref:
         """lo ≤ i ⊢ M (run(lo + 1, i) c_i) = run(lo, i) c_i."""
         closed, s = self._closed, self.script
+        if closed.trivial:
+            return s.ring(Times(transition, total.body), total.body)
         i = index(total.var)
         law = s.axiom("power_step", closed.transition, i - total.lo) if closed.constant \
             else s.axiom("product_first", *closed.run(total.lo, i).args)
@@ -253,6 +223,8 @@ class Prover:
     def _empty_run(self, word: Matrix) -> Ref:
         """run(t + 1, t) c_t = c_t."""
         closed, s = self._closed, self.script
+        if closed.trivial:
+            return s.refl(word)
         run, drive = word.args
         law = s.axiom("power_zero", closed.transition) if closed.constant else s.axiom("product_empty", *run.args[:3])
         return s.then_ring(s.congruence(word, {0: law}), drive)
@@ -374,6 +346,8 @@ class Prover:
     def _short_run(self, word: Matrix) -> Ref:
         """run(t + 1, t + 1) c_{t+1} = M_{t+1} c_{t+1}."""
         closed, s = self._closed, self.script
+        if closed.trivial:
+            return s.refl(word)
         run = word.args[0]
         law = s.axiom("power_step", closed.transition, Index()) if closed.constant \
             else s.axiom("product_first", *run.args)

@@ -10,8 +10,8 @@ from symbptt.expr.index import Index, T, index, nonnegative, t
 from symbptt.expr.nodes import Adjoint, At, Direct
 from symbptt.expr.walk import free_indices, substitute
 from symbptt.proof.axioms import Refused
+from symbptt.proof.defining import definitions
 from symbptt.proof.kernel import INFERENCE, check, replay
-from symbptt.proof.prover import definitions
 
 STEPS = [1, 3]
 
