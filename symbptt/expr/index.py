@@ -82,9 +82,9 @@ class Index(Basic):
         """Replace variables by linear forms, all at once."""
         if not any(v in rule for v, _ in self.terms):
             return self
-        if len(self.terms) == 1 and self.terms[0][1] == 1:
-            form = rule[self.terms[0][0]]
-            return _make(form.const + self.const, form.terms)
+        (v, a), form = self.terms[0], rule.get(self.terms[0][0])
+        if form is not None and len(self.terms) == 1 and (a == 1 or not form.terms):
+            return _make(self.const + a * form.const, form.terms)
         const, terms = self.const, list[tuple[IndexVar, int]]()
         for v, a in self.terms:
             form = rule[v] if v in rule else _make(0, ((v, 1),))

@@ -10,7 +10,7 @@ from symbptt.expr.build import plus, times
 from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Derivative, Matrix, Plus, Scale, Sum, Times, Transpose, Zero, block
 from symbptt.expr.sums import SideCondition, equal
-from symbptt.expr.walk import substitute
+from symbptt.expr.walk import substitute, visit
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.axioms import Refused
 from symbptt.proof.defining import ONE, definitions
@@ -320,8 +320,16 @@ class Prover:
         done = s.then_rewrite(done, {s[before].left: before}.get)
         return self._without_past(s.then_ring(done, expanded(s[done].right)))
 
+    @cached_property
+    def _looks_ahead(self) -> bool:
+        """Whether the drive of a step holds what a loss sends at a later one."""
+        return any(isinstance(e, Derivative) and isinstance(e.of, At) and (e.of.time - t).const > 0
+                   for e in visit(self._closed.drive))
+
     def _without_past(self, done: Ref) -> Ref:
         """The same without gradients past T, which are zero."""
+        if not self._looks_ahead:
+            return done
         s = self.script
         gone = s.then_rewrite(done, lambda e: self._vanish(e) if isinstance(e, Derivative) and isinstance(e.of, At)
                               and (e.of.time - self.last).const > 0 else None)
