@@ -275,7 +275,7 @@ class _Stages:
                  lo=Index(1) if theorem.hypotheses else None, hi=index(T) if theorem.hypotheses else None)
 
     def _gradient(self, symbol: MatrixSymbol) -> None:
-        edges = tuple(e for e in self.template.parameters[symbol.name] if self.template.delay[e.equation] < NEVER)
+        edges = self.template.uses(symbol.name)
         if not edges:
             self.add("gradient", symbol.name, Adjoint(symbol), Zero(*symbol.shape))
             return

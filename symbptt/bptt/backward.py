@@ -80,6 +80,10 @@ class Template:
         """The edge carries something exactly at the times t ≤ T - wait."""
         return self.lag(edge) + (self.delay[edge.through.family.name] if edge.through is not None else 0)
 
+    def uses(self, name: str) -> tuple[Edge, ...]:
+        """The edges of a parameter that carry something, those of one step."""
+        return tuple(e for e in self.parameters[name] if self.wait(e) < NEVER)
+
     def before(self, member: At) -> tuple[Edge, ...]:
         """The edges of a value before the first step that carry something: their consumers stand at time 1 or later."""
         return tuple(e for e in self.families[member.family.name]

@@ -36,7 +36,7 @@ def definitions(template: Template, closed: ClosedForm | None, last: Index) -> t
             right = plus([substitute(e.value, {t: member.time, T: last}) for e in edges])
             made.append(Definition(str(Adjoint(member)), Adjoint(member), right))
     for symbol in model.parameters:
-        values = [e.value for e in template.parameters[symbol.name] if template.delay[e.equation] < NEVER]
+        values = [e.value for e in template.uses(symbol.name)]
         if values:
             right = Sum(substitute(plus(values), rule), t, ONE, last)
             made.append(Definition(str(Adjoint(symbol)), Adjoint(symbol), right))
