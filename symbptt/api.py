@@ -13,10 +13,10 @@ from symbptt.expr.index import T as LAST
 from symbptt.expr.nodes import Adjoint, At, Matrix, Times
 from symbptt.expr.protocol import print_latex
 from symbptt.expr.to_sympy import to_sympy
-from symbptt.model.from_sympy import Family, family, loss, model
+from symbptt.model.from_sympy import Family, family, function, loss, model, softmax
 from symbptt.model.locate import InputError
 from symbptt.model.read import library, load, loads, source_text
-from symbptt.model.spec import Model, ModelError
+from symbptt.model.spec import LossTerm, Model, ModelError
 from symbptt.proof import kernel
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.axioms import Refused
@@ -24,9 +24,9 @@ from symbptt.proof.statement import Proof, Theorem
 from symbptt.render import targets
 
 __all__ = [
-    "Derivation", "Family", "InputError", "Model", "ModelError", "Proof", "ProvedStatement", "Refused", "Statement",
-    "Theorem", "TooLarge", "check", "derive", "family", "library", "load", "loads", "loss", "model", "prove",
-    "source_text", "to_sympy",
+    "Derivation", "Family", "InputError", "LossTerm", "Model", "ModelError", "Proof", "ProvedStatement", "Refused",
+    "Statement", "Theorem", "TooLarge", "check", "derive", "family", "function", "library", "load", "loads", "loss",
+    "model", "prove", "softmax", "source_text", "to_sympy",
 ]
 
 print_latex(targets.latex)
@@ -110,6 +110,24 @@ class Derivation:
         member = Adjoint(At(self.model.families[name], t))
         return Statement(member, Times(row, line.forms[-1]), line.lo, line.hi)
 
+    def immediate(self, name: str) -> Statement:
+        """∂⁺v_t, what a change of the parameters changes in v_t by its use at step t alone; the direct derivative.
+
+        Raises:
+            KeyError: the model has no such family, or its equation uses no parameter.
+        """
+        line = self.record.line("immediate", name)
+        return Statement(line.left, line.forms[-1], line.lo, line.hi)
+
+    def tangent(self, name: str) -> Statement:
+        """dv_t, what a change of the parameters changes in v_t by all uses up to step t; the total derivative.
+
+        Raises:
+            KeyError: the model has no such family, or no parameter reaches it.
+        """
+        line = self.record.line("tangent", name)
+        return Statement(line.left, line.forms[-1], line.lo, line.hi)
+
     def gradient(self, name: str, time: int | None = None, expanded: bool = False) -> Matrix:
         """The gradient of a variable: "W_hh"; "h" at a time, or at symbolic t; "h_0" for an initial state.
 
@@ -163,30 +181,35 @@ class Derivation:
         return self.to_markdown()
 
 
-def derive(model: Model | str | Path, T: int | None = None, limit: int | None = stages.EQUATIONS) -> Derivation:
+def derive(model: Model | str | Path, T: int | None = None, limit: int | None = stages.EQUATIONS,
+           truncate: int | None = None) -> Derivation:
     """Derive every gradient of a model, or of a built-in or file by name, and prove the closed forms.
 
     Args:
         model: a Model, the name of a built-in one, or a path.
         T: a number of time steps adds that case written out; None leaves T symbolic.
         limit: how many equations may be unrolled; None is no limit.
+        truncate: a number of uses of the weights adds truncated back-propagation: what is kept, what is left out.
 
     Raises:
         InputError: the file is wrong; the message has file, line and column.
-        ValueError: T is not an integer ≥ 1.
+        ValueError: T or truncate is not an integer ≥ 1, or nothing recurs that could be truncated.
         TooLarge: T unrolls more than `limit` equations; the message says what it would cost.
     """
-    return Derivation(stages.derive(_model(model), T, limit))
+    return Derivation(stages.derive(_model(model), T, limit, truncate))
 
 
-def prove(model: Model | str | Path, T: int | None = None, limit: int | None = WORDS) -> tuple[ProvedStatement, ...]:
+def prove(model: Model | str | Path, T: int | None = None, limit: int | None = WORDS,
+          truncate: int | None = None) -> tuple[ProvedStatement, ...]:
     """The theorems about a model, replayed by the kernel: for every T, or for a given T with every t written out.
+
+    With truncate, for every T, those about truncated back-propagation too.
 
     Raises:
         InputError, ValueError, TooLarge: as `derive`.
         Refused: a theorem was not proved.
     """
-    return stages.prove(_model(model), T, limit)
+    return stages.prove(_model(model), T, limit, truncate)
 
 
 def check(proof: Proof | ProvedStatement) -> Theorem:

@@ -27,6 +27,15 @@ def number_of_steps(_context: click.Context, _parameter: click.Parameter, value:
     return steps
 
 
+def number_of_uses(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
+    """A number of uses of the weights, or a usage error that says what would be right."""
+    if value is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,18}", value) or int(value) < 1:
+        raise click.BadParameter(f"it counts uses of the weights and must be an integer ≥ 1, not {value!r}")
+    return int(value)
+
+
 class Commands(click.Group):
     """The commands; whatever stops standard output from being written ends them with one line."""
 
@@ -52,11 +61,12 @@ def read(source: str) -> api.Model:
         refuse(str(error))
 
 
-def derived(source: str, steps: int | None = None, no_limit: bool = False) -> api.Derivation:
+def derived(source: str, steps: int | None = None, no_limit: bool = False,
+            truncate: int | None = None) -> api.Derivation:
     """A derivation, or the reason why there is none."""
     try:
-        return api.derive(read(source), steps, None if no_limit else api.EQUATIONS)
-    except (api.TooLarge, api.ModelError) as error:
+        return api.derive(read(source), steps, None if no_limit else api.EQUATIONS, truncate)
+    except ValueError as error:
         refuse(f"{source}: {error}")
 
 
@@ -71,9 +81,29 @@ def deliver(text: str, output: Path | None) -> None:
         refuse(f"{output}: cannot be written: {error.strerror or error}")
 
 
+def described(m: api.Model) -> dict[str, object]:
+    """A model for a program to read."""
+    return {"name": m.name, "title": m.title, "source": m.source,
+            "equations": {e.name: str(e.right) for e in m.equations},
+            "initial": {str(e.left): str(e.right) for e in m.computed},
+            "losses": [{"term": str(term.loss), "weight": str(term.weight), "reduce": term.reduce,
+                        "mask": None if term.mask is None else str(term.mask.name),
+                        "assume": [f"sum({y.name}) == 1" for y in term.assume]} for term in m.losses]}
+
+
+def summand(term: api.LossTerm) -> str:
+    """A summand of the objective in words."""
+    whole = f"{'' if term.weight == 1 else f'{term.weight}*'}{term.loss}"
+    where = "" if term.mask is None else f", where {term.mask.name}[t] = 1"
+    return {"mean": f"mean over t of {whole}", "sum": f"sum over t of {whole}", "last": f"{whole} at t = T",
+            "once": whole}[term.reduce] + where
+
+
 model_argument = click.argument("model")
 steps_option = click.option("--T", "steps", metavar="INTEGER", callback=number_of_steps,
                             help="A number of time steps; without it T stays symbolic.")
+truncate_option = click.option("--truncate", metavar="INTEGER", callback=number_of_uses,
+                               help="Add back-propagation truncated to so many uses of the weights.")
 limit_option = click.option("--no-limit", is_flag=True, help="Unroll however much it costs.")
 output_option = click.option("-o", "output", type=click.Path(path_type=Path), help="A file; else standard output.")
 json_option = click.option("--json", "as_json", is_flag=True, help="For a program to read.")
@@ -98,15 +128,16 @@ def models(show: str | None, as_json: bool) -> None:
         return
     listed = [api.load(name) for name in api.library()]
     if as_json:
-        click.echo(json.dumps([{"name": m.name, "title": m.title, "source": m.source,
-                                "equations": {e.name: str(e.right) for e in m.equations}} for m in listed], indent=2))
+        click.echo(json.dumps([described(m) for m in listed], indent=2))
         return
     for m in listed:
         click.echo(f"{m.name}: {m.title}")
         for equation in m.equations:
             click.echo(f"    {equation.left} = {equation.right}")
+        for equation in m.computed:
+            click.echo(f"    {equation.left} = {equation.right}")
         for term in m.losses:
-            click.echo(f"    L: {term.reduce} over t of {'' if term.weight == 1 else f'{term.weight}*'}{term.loss}")
+            click.echo(f"    L: {summand(term)}")
 
 
 @main.command()
@@ -114,7 +145,8 @@ def models(show: str | None, as_json: bool) -> None:
 def validate(file: str) -> None:
     """Check a model file without deriving anything."""
     m = read(file)
-    click.echo(f"{file}: {m.name} is well formed: {len(m.equations)} equations, {len(m.parameters)} parameters")
+    click.echo(f"{file}: {m.name} is well formed: {len(m.equations)} equations, {len(m.parameters)} parameters, "
+               f"L is {' + '.join(map(summand, m.losses))}")
 
 
 @main.command()
@@ -122,13 +154,14 @@ def validate(file: str) -> None:
 @steps_option
 @click.option("--format", "target", type=click.Choice(targets.documents()), default="text", show_default=True)
 @click.option("--lang", type=click.Choice(targets.languages()), default="en", show_default=True)
+@truncate_option
 @limit_option
 @output_option
 @json_option
-def derive(model: str, steps: int | None, target: str, lang: str, no_limit: bool, output: Path | None,
-           as_json: bool) -> None:
+def derive(model: str, steps: int | None, target: str, lang: str, truncate: int | None, no_limit: bool,
+           output: Path | None, as_json: bool) -> None:
     """Derive every gradient of MODEL, a built-in name or a file."""
-    d = derived(model, steps, no_limit)
+    d = derived(model, steps, no_limit, truncate)
     if as_json:
         deliver(json.dumps([{"number": x.number, "label": x.label, "kind": x.kind, "name": x.name, "left": str(x.left),
                              "forms": [str(f) for f in x.forms], "lo": None if x.lo is None else str(x.lo),
@@ -140,14 +173,15 @@ def derive(model: str, steps: int | None, target: str, lang: str, no_limit: bool
 @main.command()
 @model_argument
 @steps_option
+@truncate_option
 @limit_option
 @json_option
-def prove(model: str, steps: int | None, no_limit: bool, as_json: bool) -> None:
+def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, as_json: bool) -> None:
     """Prove that the recursive form of every gradient of MODEL equals its closed form."""
     made = read(model)
     limit = None if no_limit else api.WORDS
     given = {f"T = {steps}, every t": _proved(made, steps, limit)} if steps is not None else {}
-    groups = {"every T": _proved(made, None, limit)} | given
+    groups = {"every T": _proved(made, None, limit, truncate)} | given
     if as_json:
         rows = [{"theorem": q.key, "for": title, "left": str(q.theorem.left), "right": str(q.theorem.right),
                  "hypotheses": sorted(f"{h} >= 0" for h in q.theorem.hypotheses),
@@ -162,14 +196,15 @@ def prove(model: str, steps: int | None, no_limit: bool, as_json: bool) -> None:
         click.echo()
 
 
-def _proved(model: api.Model, steps: int | None, limit: int | None) -> tuple[api.ProvedStatement, ...]:
+def _proved(model: api.Model, steps: int | None, limit: int | None,
+            truncate: int | None = None) -> tuple[api.ProvedStatement, ...]:
     try:
-        return api.prove(model, steps, limit)
-    except api.TooLarge as error:
-        refuse(f"{model.name}: {error}")
+        return api.prove(model, steps, limit, truncate)
     except api.Refused as error:
         click.echo(f"not proved: {error}", err=True)
         sys.exit(1)
+    except ValueError as error:
+        refuse(f"{model.name}: {error}")
 
 
 @main.command()
@@ -184,12 +219,13 @@ def emit(model: str, target: str, output: Path | None) -> None:
 @main.command()
 @model_argument
 @steps_option
+@truncate_option
 @limit_option
 @click.option("-o", "folder", type=click.Path(path_type=Path), default=Path("output"), show_default=True,
               help="A folder; everything goes into a folder with the name of the model below it.")
-def report(model: str, steps: int | None, no_limit: bool, folder: Path) -> None:
+def report(model: str, steps: int | None, truncate: int | None, no_limit: bool, folder: Path) -> None:
     """Write every document and program of MODEL into one folder."""
-    d = derived(model, steps, no_limit)
+    d = derived(model, steps, no_limit, truncate)
     try:
         written = d.save(folder / d.model.name)
     except OSError as error:

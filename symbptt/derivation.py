@@ -17,7 +17,9 @@ from symbptt.proof.account import Induction, ProvedStatement
 from symbptt.proof.statement import Definition
 
 Kind: TypeAlias = Literal["model", "objective", "direct", "adjoint", "boundary", "initial", "gradient", "letter",
-                          "closed", "reversed", "total", "written"]
+                          "closed", "reversed", "total", "written", "count", "loss", "assumed", "immediate", "tangent",
+                          "forward_letter", "forward", "pairing", "truncated", "chunk", "randomised",
+                          "randomised_closed", "unbiased", "at_last"]
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ class Derivation:
     lines are the numbered equations in reading order; `unrolled` holds, for a given T, every gradient of the unrolled
     graph; `definitions` are what the theorems unfold; `induction` is the proof of the closed form as a person reads it.
     delay says, for each family, how many steps before T its adjoint stops being identically zero; `word_counts`, for a
-    given T and a closed form in letters, how many words ∂L/∂v_1 would have if every path were written out.
+    given T and a closed form in letters, how many words ∂L/∂v_1 would have if every path were written out; truncate is
+    the number of uses of the weights that a truncation keeps.
     """
 
     model: Model
@@ -80,6 +83,7 @@ class Derivation:
     induction: Induction | None = None
     unrolled: dict[Gradient, AdjointStep] = field(default_factory=dict)
     word_counts: dict[str, int] = field(default_factory=dict)
+    truncate: int | None = None
 
     def line(self, kind: Kind, name: str = "") -> Line:
         """The line of a kind about a name.
@@ -114,7 +118,7 @@ class Derivation:
             KeyError: the model has no such variable.
         """
         model = self.model
-        for symbol in model.parameters:
+        for symbol in (*model.parameters, *model.static):
             if symbol.name == name and time is None:
                 return symbol
         if name in model.families:
@@ -122,5 +126,6 @@ class Derivation:
         for initial in model.initial:
             if initial_name(initial) == name and time is None:
                 return initial
-        known = [*(p.name for p in model.parameters), *model.families, *map(initial_name, model.initial)]
+        constant = (p.name for p in (*model.parameters, *model.static))
+        known = [*constant, *model.families, *map(initial_name, model.initial)]
         raise KeyError(f"the model {model.name} has no variable {name!r}; it has {', '.join(known)}")

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
 
 from sympy import Integer, MatrixSymbol
 
+from symbptt.accumulation import Found, accumulated, truncated
 from symbptt.bptt.backward import NEVER, AdjointStep, Edge, Gradient, Template, sweep, template, weight_of
 from symbptt.bptt.closed import ClosedForm, solve
 from symbptt.bptt.unroll import unroll
 from symbptt.derivation import Derivation, Kind, Line, instance_of
 from symbptt.expr.build import plus, scale
 from symbptt.expr.index import Index, IndexVar, T, index, t
-from symbptt.expr.nodes import Adjoint, At, Chain, Derivative, Direct, Matrix, Sum, Zero
+from symbptt.expr.nodes import Adjoint, At, Chain, Derivative, Direct, Matrix, Multiple, Sum, Zero
 from symbptt.expr.walk import substitute
 from symbptt.gradients import word_count
-from symbptt.model.spec import Model, initial_name
+from symbptt.model.functions import LOSSES
+from symbptt.model.spec import LossTerm, Model, initial_name
 from symbptt.proof.account import ProvedStatement
+from symbptt.proof.last import LastLoss
 from symbptt.proof.narrative import induction
-from symbptt.proof.prover import Prover
 from symbptt.proof.script import Ref
+from symbptt.proof.written import WrittenOut
 
 WRITTEN_OUT = 12
 """Up to this T the record writes every t out; above it the unrolled gradients are there, their lines are not."""
@@ -53,6 +56,20 @@ def check_steps(steps: object) -> None:
         raise ValueError(f"T counts time steps and must be an integer ≥ 1, not {steps!r}")
 
 
+def check_truncation(uses: object, closed: ClosedForm | None) -> None:
+    """Refuse what is no number of uses of the weights.
+
+    Raises:
+        ValueError: it is not an integer ≥ 1, or nothing recurs.
+    """
+    if uses is None:
+        return
+    if isinstance(uses, bool) or not isinstance(uses, int | Integer) or uses < 1:
+        raise ValueError(f"truncate counts uses of the weights and must be an integer ≥ 1, not {uses!r}")
+    if closed is None:
+        raise ValueError("no gradient is read at a later step, so there is nothing to truncate")
+
+
 def check_cost(model: Model, steps: int, limit: int | None = EQUATIONS) -> None:
     """Refuse to unroll more than `limit` equations; None is no limit.
 
@@ -79,16 +96,18 @@ def check_rows(model: Model, limit: int | None) -> None:
                        "Use shorter lags, or lift the limit (limit=None, --no-limit)")
 
 
-def derive(model: Model, steps: int | None = None, limit: int | None = EQUATIONS) -> Derivation:
+def derive(model: Model, steps: int | None = None, limit: int | None = EQUATIONS,
+           truncate: int | None = None) -> Derivation:
     """Derive every gradient of the model and prove the closed forms.
 
     Args:
         model: the model.
         steps: a given T ≥ 1 adds the unrolled case; None leaves T symbolic.
         limit: how many equations may be unrolled, or None.
+        truncate: a number of uses of the weights adds what back-propagation cut off after so many keeps and leaves out.
 
     Raises:
-        ValueError: T is not an integer ≥ 1.
+        ValueError: T or the number of uses is not an integer ≥ 1, or nothing recurs that could be cut off.
         TooLarge: T unrolls more than `limit` equations, or long lags make too large a closed form.
     """
     check_rows(model, limit)
@@ -98,12 +117,13 @@ def derive(model: Model, steps: int | None = None, limit: int | None = EQUATIONS
         check_cost(model, int(steps), limit)
         unrolled = sweep(unroll(model, int(steps)))
     stages = _Stages(model, template(model))
-    stages.write(int(steps) if steps is not None else None, unrolled)
+    check_truncation(truncate, stages.closed)
+    stages.write(int(steps) if steps is not None else None, unrolled, truncate)
     closed = next((q for q in stages.theorems if q.key == "closed"), None)
     made = Derivation(model, int(steps) if steps is not None else None, tuple(stages.lines), stages.closed,
                       tuple(stages.theorems), stages.prover.script.definitions, stages.template.delay,
                       induction(closed.proof) if closed is not None else None, unrolled)
-    return replace(made, word_counts=_word_counts(made))
+    return replace(made, word_counts=_word_counts(made), truncate=truncate)
 
 
 def _word_counts(d: Derivation) -> dict[str, int]:
@@ -113,18 +133,20 @@ def _word_counts(d: Derivation) -> dict[str, int]:
     return {v.name: word_count(d, v.name, 1) for v in d.closed.carried}
 
 
-def prove(model: Model, steps: int | None = None, limit: int | None = WORDS) -> tuple[ProvedStatement, ...]:
+def prove(model: Model, steps: int | None = None, limit: int | None = WORDS,
+          truncate: int | None = None) -> tuple[ProvedStatement, ...]:
     """Every theorem about the model: for every T, or for the given T with every t written out.
 
     Raises:
-        ValueError: T is not an integer ≥ 1.
+        ValueError: T or the number of uses is not an integer ≥ 1, or nothing recurs that could be truncated.
         TooLarge: T writes out more than `limit` words.
         Refused: a theorem was not proved.
     """
     check_rows(model, limit)
     stages = _Stages(model, template(model))
+    check_truncation(truncate, stages.closed)
     if steps is None:
-        stages.prove()
+        stages.prove(truncate)
     else:
         check_steps(steps)
         words = steps * (steps + 1) // 2
@@ -136,14 +158,23 @@ def prove(model: Model, steps: int | None = None, limit: int | None = WORDS) -> 
     return tuple(stages.theorems)
 
 
-def cases(form: Template, name: str) -> Iterator[tuple[Index, Index, tuple[Edge, ...]]]:
+def cases(form: Template, edges: tuple[Edge, ...]) -> Iterator[tuple[Index, Index, tuple[Edge, ...]]]:
     """(lo, hi, edges) for the times at which the same edges of a family carry something: t = T first, then t < T."""
-    waits = [form.wait(e) for e in form.families[name] if form.wait(e) < NEVER]
+    waits = [max(form.wait(e), int(e.last)) for e in edges if form.wait(e) < NEVER]
     last = max(waits, default=0)
-    for _, group in groupby(range(last), key=lambda back: form.live(name, back)):
+    for _, group in groupby(range(last), key=lambda back: form.live(edges, back)):
         backs = list(group)
-        yield index(T) - backs[-1], index(T) - backs[0], form.live(name, backs[0])
-    yield Index(1), index(T) - last, form.live(name, last)
+        yield index(T) - backs[-1], index(T) - backs[0], form.live(edges, backs[0])
+    yield Index(1), index(T) - last, form.live(edges, last)
+
+
+def _gathered(term: LossTerm) -> Matrix:
+    """Σ_t m_t ℓ(o_t, y_t), ℓ(o_T, y_T) or the regulariser itself."""
+    if term.reduce == "once":
+        return term.loss
+    if term.reduce == "last":
+        return substitute(term.loss, {t: index(T)})
+    return Sum(term.loss if term.mask is None else Multiple(At(term.mask, t), term.loss), t, 1, T)
 
 
 class _Stages:
@@ -152,7 +183,7 @@ class _Stages:
     def __init__(self, model: Model, form: Template) -> None:
         self.model, self.template = model, form
         self.closed: ClosedForm | None = solve(form)
-        self.prover = Prover(form, self.closed)
+        self.prover = LastLoss(form, self.closed)
         self.lines: list[Line] = []
         self.theorems: list[ProvedStatement] = []
 
@@ -163,32 +194,49 @@ class _Stages:
         number = 1 + sum((line.kind == "written") == (kind == "written") for line in self.lines)
         self.lines.append(Line(kind, name, number, left, chain, lo, hi, edges, theorem))
 
-    def theorem(self, key: str, prover: Prover, ref: Ref) -> ProvedStatement:
+    def theorem(self, key: str, prover: LastLoss, ref: Ref) -> ProvedStatement:
         """Replay and keep a theorem."""
         proved = prover.proved(key, ref)
         self.theorems.append(proved)
         return proved
 
-    def write(self, steps: int | None, unrolled: dict[Gradient, AdjointStep]) -> None:
+    def write(self, steps: int | None, unrolled: dict[Gradient, AdjointStep], truncate: int | None) -> None:
         """All lines in reading order."""
         self._model()
         self._adjoints()
         if steps is not None and steps <= WRITTEN_OUT:
             self._written(steps, unrolled)
-        self.prove()
+        self.prove(truncate)
+
+    def _found(self, lines: Iterable[Found]) -> None:
+        """Number lines that were found elsewhere, and keep their theorems."""
+        for line in lines:
+            if line.proved is not None:
+                self.theorems.append(line.proved)
+            self.add(line.kind, line.name, line.left, *line.forms, lo=line.lo, hi=line.hi,
+                     theorem=None if line.proved is None else len(self.theorems) - 1)
 
     def _model(self) -> None:
         for equation in self.model.equations:
             self.add("model", equation.name, equation.left, equation.right, lo=Index(1), hi=index(T))
-        terms = [scale(weight_of(term, T), Sum(term.loss, t, 1, T))
-                 for term in self.model.losses]
+        for equation in self.model.computed:
+            self.add("model", initial_name(equation.left), equation.left, equation.right)
+        for name, count in self.model.counts.items():
+            mask = At(self.model.families[name], t)
+            self.add("count", name, MatrixSymbol(str(count.name), 1, 1), Sum(mask, t, 1, T))
+        for term in dict.fromkeys(q.loss for q in self.model.losses if not q.opaque):
+            self.add("loss", term.name, term, LOSSES[term.name].definition(*term.args[1:]))
+        terms = [scale(weight_of(term, T, self.model.counts), _gathered(term)) for term in self.model.losses]
         self.add("objective", "L", MatrixSymbol("L", 1, 1), plus(terms))
 
     def _adjoints(self) -> None:
         form, families = self.template, self.model.families
-        for name, edges in form.direct.items():
-            left = Direct(At(families[name], t))
-            self.add("direct", name, left, plus([e.value for e in edges]), lo=Index(1), hi=index(T), edges=edges)
+        for name in form.direct:
+            member = At(families[name], t)
+            for lo, hi, edges in cases(form, form.direct[name]):
+                rule = {t: lo} if lo == hi else {}
+                self.add("direct", name, substitute(Direct(member), rule), *_forms(member, edges, rule), lo=lo, hi=hi,
+                         edges=edges)
         for name in (e.name for e in reversed(self.model.order)):
             self._cases(name)
         for member in self.model.initial:
@@ -200,7 +248,7 @@ class _Stages:
         if self.template.delay[name] == NEVER:
             return
         member = At(self.model.families[name], t)
-        for lo, hi, edges in cases(self.template, name):
+        for lo, hi, edges in cases(self.template, self.template.families[name]):
             rule = {t: lo} if lo == hi else {}
             kind: Kind = "adjoint" if lo == Index(1) else "boundary"
             self.add(kind, name, substitute(Adjoint(member), rule), *_forms(member, edges, rule), lo=lo, hi=hi,
@@ -232,7 +280,7 @@ class _Stages:
     def _place(self, step: AdjointStep) -> tuple[int, int]:
         """Reading order of the unrolled case: what equations define, parameters, initial states, inputs."""
         if not isinstance(step.target, At):
-            return 1, self.model.parameters.index(step.target)
+            return 1, (*self.model.parameters, *self.model.static).index(step.target)
         if step.target.family.name in self.model.defined and step.target.time.const >= 1:
             return 0, 0
         return RECEIVING if step.target.time.const < 1 else RECEIVING + 1, 0
@@ -244,7 +292,7 @@ class _Stages:
         """
         if self.closed is None:
             return {}
-        prover = Prover(self.template, self.closed, Index(steps))
+        prover = WrittenOut(self.template, self.closed, Index(steps))
         found: dict[Matrix, tuple[Matrix, int]] = {}
         if steps > WRITTEN_OUT:
             self.theorem("written", prover, prover.written_out_at_once())
@@ -254,7 +302,7 @@ class _Stages:
             found[theorem.left] = (theorem.right, len(self.theorems) - 1)
         return found
 
-    def prove(self) -> None:
+    def prove(self, truncate: int | None) -> None:
         """The theorems for every T, each beside the line that it proves."""
         prover = self.prover
         if self.closed is not None:
@@ -262,12 +310,21 @@ class _Stages:
                 self.add("letter", letter.name, letter.left, letter.right)
             self._proved("closed", "", prover.solution)
             self._proved("reversed", "", prover.from_the_end())
-        for symbol in self.model.parameters:
+            if prover.only_last:
+                self._proved("at_last", "", prover.at_last)
+        for name in dict.fromkeys(a.family.name for term in self.model.losses if term.assume
+                                  for a in term.loss.args[1:] if a.family.name in self.model.defined):
+            self._proved("assumed", name, prover.assumed(name))
+        for symbol in (*self.model.parameters, *self.model.static):
             self._gradient(symbol)
         for member in (*self.model.initial, *(At(v, t) for v in self.model.inputs)):
             if any(d.left == Adjoint(member) for d in self.prover.script.definitions):
                 self._proved("total", initial_name(member) if not member.time.terms else member.family.name,
                              prover.gradient(Adjoint(member)))
+
+        self._found(accumulated(self.template, self.closed))
+        if truncate is not None and self.closed is not None:
+            self._found(truncated(self.template, self.closed, int(truncate)))
 
     def _proved(self, kind: Kind, name: str, ref: Ref) -> None:
         theorem = self.theorem(f"{kind} {name}".strip(), self.prover, ref).theorem
@@ -275,16 +332,24 @@ class _Stages:
                  lo=Index(1) if theorem.hypotheses else None, hi=index(T) if theorem.hypotheses else None)
 
     def _gradient(self, symbol: MatrixSymbol) -> None:
-        edges = self.template.uses(symbol.name)
-        if not edges:
+        timed, once = self.template.uses(symbol.name), self.template.once[symbol.name]
+        whole = self.template.total(symbol.name)
+        if whole is None:
             self.add("gradient", symbol.name, Adjoint(symbol), Zero(*symbol.shape))
             return
-        whole = Sum(plus([e.value for e in edges]), t, 1, T)
-        chain = Sum(plus([Chain(e.through, symbol) for e in edges if e.through is not None]), t, 1, T)
-        self.add("gradient", symbol.name, Adjoint(symbol), chain, whole, edges=edges)
+        summed = [Sum(plus([_unevaluated(e, symbol) for e in timed]), t, 1, T)] if timed else []
+        chain = plus([*summed, *(_unevaluated(e, symbol) for e in once)])
+        self.add("gradient", symbol.name, Adjoint(symbol), chain, whole, edges=(*timed, *once))
         ref = self.prover.gradient(Adjoint(symbol))
         if self.prover.script[ref].right != whole:
             self._proved("total", symbol.name, ref)
+
+
+def _unevaluated(edge: Edge, variable: Matrix) -> Matrix:
+    """What an edge carries before the chain rule, or the derivative of a loss with a name, is evaluated."""
+    if edge.through is not None:
+        return Chain(edge.through, variable)
+    return edge.value if edge.named is None else edge.named
 
 
 def _forms(member: At, edges: tuple[Edge, ...], rule: dict[IndexVar, Index]) -> tuple[Matrix, ...]:
@@ -292,6 +357,6 @@ def _forms(member: At, edges: tuple[Edge, ...], rule: dict[IndexVar, Index]) -> 
     if not edges:
         return (Zero(*member.shape),)
     value = plus([e.value for e in edges])
-    chain = plus([e.value if e.through is None else Chain(e.through, member) for e in edges])
-    forms = (value,) if all(e.through is None for e in edges) else (chain, value)
+    chain = plus([_unevaluated(e, member) for e in edges])
+    forms = (value,) if all(e.through is None and e.named is None for e in edges) else (chain, value)
     return tuple(substitute(f, rule) for f in forms)

@@ -22,7 +22,10 @@ derived = cache(derive)
 
 @cache
 def oracle_of(model: Model, steps: int, seed: int) -> Oracle:
-    return Oracle(model, steps, seed, derived(model).definitions)
+    proofs = [q.proof for q in derived(model).theorems]
+    letters = dict.fromkeys(d for definitions in (derived(model).definitions, *(p.definitions for p in proofs))
+                            for d in definitions)
+    return Oracle(model, steps, seed, letters)
 
 
 @pytest.fixture(params=FILES.values(), ids=FILES.keys(), scope="session")

@@ -85,6 +85,22 @@ def test_sympy_and_toml_give_equal_models() -> None:
     assert built != flipped
 
 
+def test_a_masked_model_with_softmax_from_sympy() -> None:
+    x, y, m = symbptt.family("x", d), symbptt.family("y", q), symbptt.family("m", 1)
+    state, o = symbptt.family("h", h), symbptt.family("o", q)
+    W, U, V = MatrixSymbol("W", h, d), MatrixSymbol("U", h, h), MatrixSymbol("V", q, h)
+    terms = [symbptt.LossTerm(symbptt.loss("squared_error", o, y), "sum", mask=m), symbptt.loss("l", state)]
+    built = symbptt.model({state: symbptt.function("silu", W * x + U * state.prev), o: symbptt.softmax(V * state)},
+                          [x], terms, targets=[y, m])
+    right = [str(e.right) for e in built.equations]
+    assert right[0] in ("silu(W @ x[t] + U @ h[t-1])", "silu(U @ h[t-1] + W @ x[t])")
+    assert right[1] == "softmax(V @ h[t])"
+    assert [(t.reduce, t.mask and t.mask.name) for t in built.losses] == [("sum", "m"), ("mean", None)]
+    assert symbptt.prove(built)
+    with pytest.raises(symbptt.ModelError, match="did you mean silu"):
+        symbptt.function("sulu", W * x)
+
+
 def test_every_theorem_replays(linear: symbptt.Derivation) -> None:
     assert linear.theorems
     for proved in linear.theorems:

@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from symbptt import cli
 from symbptt.cli import main
-from symbptt.model.read import source_text
+from symbptt.model.read import library, load, source_text
+
+MODELS = Path(__file__).resolve().parent / "data" / "models"
 
 
 def run(*arguments: str) -> Result:
@@ -39,7 +42,45 @@ def test_models_lists_and_shows() -> None:
     assert "linear" in listed.output
     assert "h[t] = W_hx @ x[t] + W_hh @ h[t-1]" in listed.output
     assert run("models", "--show", "linear").output == source_text("linear")
-    assert json.loads(run("models", "--json").output)[0]["equations"]
+    read = json.loads(run("models", "--json").output)
+    assert [m["name"] for m in read] == library()
+    assert all(m["title"] and m["source"] and m["equations"] and m["losses"] for m in read)
+    for m in read:
+        assert f"{m['name']}: {m['title']}" in listed.output
+        assert all(f"[t] = {right}\n" in listed.output for right in m["equations"].values())
+        assert run("models", "--show", m["name"]).output == source_text(m["name"])
+
+
+def test_names_with_a_hyphen(tmp_path: Path) -> None:
+    read = {m["name"]: m for m in json.loads(run("models", "--json").output)}
+    assert read["elman-softmax"]["losses"] == [
+        {"term": "softmax_cross_entropy(o[t], y[t])", "weight": "1", "reduce": "sum", "mask": None,
+         "assume": ["sum(y) == 1"]}]
+    for command in ("validate", "derive", "prove"):
+        assert run(command, "elman-softmax").exit_code == 0
+    assert run("report", "linear-bias", "-o", str(tmp_path)).exit_code == 0
+    assert (tmp_path / "linear-bias" / "latex" / "linear-bias.tex").is_file()
+    wrong = run("models", "--show", "elman_softmax")
+    assert wrong.exit_code == 2
+    assert "did you mean elman-softmax?" in wrong.stderr
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("regularised", "mean over t of l(o[t], y[t]) + lambda_/2*squared_norm(W_hh) + 1/10*squared_norm(b_h)"),
+    ("masked_sum", "sum over t of l(h[t], y[t]), where m[t] = 1 + mean over t of 1/2*squared_error(h[t], y[t]), where"),
+    ("last_loss", "l(o[t], y[t]) at t = T"), ("static_context", "2 equations"), ("computed_start", "6 parameters"),
+    ("two_starts", "two-starts is well formed"), ("packed_lstm", "sum over t of squared_error(h[t], y[t])"),
+])
+def test_validate_knows_every_table(name: str, said: str) -> None:
+    result = run("validate", str(MODELS / f"{name}.toml"))
+    assert result.exit_code == 0
+    assert said in result.output
+
+
+def test_a_computed_start_is_listed() -> None:
+    described = cli.described(load(MODELS / "two_starts.toml"))
+    assert described["initial"] == {"h[0]": "V @ tanh(b)", "h[-1]": "1/2*b"} or described["initial"] == {
+        "h[0]": "V @ tanh(b)", "h[-1]": "(1/2)*b"}
 
 
 def test_version_and_help() -> None:
@@ -98,6 +139,12 @@ WRONG = {
     "own value at t": ("h[t-1]", "h", "own value"),
     "bad toml": ("[sizes]", "[sizes", "mine.toml:"),
     "look ahead": ("h[t-1]", "h[t+1]", "t+1"),
+    "unknown function": ("W_hh @ h[t-1]", "W_hh @ sigm(h[t-1])", "did you mean sigmoid?"),
+    "arity": ("W_hh @ h[t-1]", "W_hh @ tanh(h[t-1], x)", "tanh takes 1 argument, not 2"),
+    "rows": ("W_hh @ h[t-1]", "W_hh[0:d] @ h[t-1]", "reach beyond W_hh"),
+    "start": ("[equations]", '[initial]\nx = "x"\n[equations]', "x names no value before the first step"),
+    "regulariser": ('"l(o, y)"', '"squared_norm(W_hh)"', 'write reduce = "once"'),
+    "mask": ('reduce = "mean"', 'reduce = "mean"\nmask = "x"', "x is not declared under [targets]"),
 }
 
 

@@ -23,7 +23,8 @@ LAYERS = [
     {"derivation"},
     {"program"},
     {"render"},
-    {"derive", "gradients"},
+    {"accumulation", "gradients"},
+    {"derive"},
     {"api"},
     {"cli", "__init__", "__main__"},
 ]

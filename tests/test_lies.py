@@ -17,18 +17,35 @@ from symbptt.bptt.graph import GraphError
 from symbptt.bptt.rules import RULES, Rule
 from symbptt.bptt.unroll import unroll
 from symbptt.derive import derive, prove
-from symbptt.expr.build import children, rebuild, times, transpose
+from symbptt.expr.build import apply, children, rebuild, scale, times, transpose
 from symbptt.expr.index import Index, IndexVar, T, index, t
-from symbptt.expr.nodes import Adjoint, At, Matrix, Node, Plus, Power, Scale, Sum, Times, Transpose, Zero
+from symbptt.expr.nodes import (
+    Adjoint,
+    At,
+    Block,
+    Hadamard,
+    Matrix,
+    Node,
+    Ones,
+    Plus,
+    Power,
+    Scale,
+    Sum,
+    Times,
+    Transpose,
+    Zero,
+)
 from symbptt.expr.walk import substitute, visit
+from symbptt.model.functions import ENTRYWISE
 from symbptt.model.read import load, loads
 from symbptt.model.spec import Equation, Model, ModelError
 from symbptt.proof import axioms
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.axioms import Axiom, Refused
 from symbptt.proof.defining import definitions
+from symbptt.proof.field import MeaningError, paired
 from symbptt.proof.kernel import check
-from symbptt.proof.oracle import MeaningError, Oracle, paired
+from symbptt.proof.oracle import Oracle
 from symbptt.proof.prover import Prover
 from symbptt.proof.statement import Definition, Proof, Step, Theorem
 
@@ -196,6 +213,63 @@ def test_the_recursion_at_the_boundary() -> None:
     d, truth = derive(model()), Oracle(model(), 4)
     inside, last = d.line("adjoint", "h"), d.line("boundary", "h")
     assert truth.refutes(inside.left, substitute(last.forms[-1], {T: index(t)}), [index(t) - 1, T - index(t) - 1])
+
+
+# Functions, losses, masks and initial values. -------------------------------------------------------------------------
+
+def test_a_slope_without_its_square(monkeypatch) -> None:
+    """tanh' = 1 - y for 1 - y ∘ y."""
+    row = ENTRYWISE["tanh"]
+    monkeypatch.setitem(ENTRYWISE, "tanh", replace(row, slope=lambda z, y: Plus(Ones(*y.shape), scale(-1, y))))
+    assert wrong_gradients(load("elman"))
+
+
+def test_an_elementwise_product_that_forgets_the_other_factor(plant) -> None:
+    plant(Hadamard, lambda e, g: ((a, g) for a in e.args))
+    assert wrong_gradients(load("lstm"), 2)
+
+
+def test_blocks_of_a_column_exchanged(plant) -> None:
+    def exchanged(e: Block, g: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
+        found = list(honest(e, g))
+        return iter([*((a, scale(-1, p)) for a, p in found[:1]), *found[1:]])
+
+    honest = RULES[Block].pull_back
+    plant(Block, exchanged)
+    assert wrong_gradients(model("packed_lstm"), 2)
+
+
+NEIGHBOURS = [
+    ("masked_mean", 'mask   = "m"', ""), ("masked_sum", 'mask   = "m"', ""), ("last_loss", '"last"', '"mean"'),
+    ("last_loss", '"last"', '"sum"'), ("regularised", "lambda_/2*squared_norm", "lambda_*squared_norm"),
+    ("regularised", "0.1*squared_norm", "0.2*squared_norm"), ("computed_start", "tanh(W_0 @ s + b_0)", "W_0 @ s + b_0"),
+    ("last_and_mean", "squared_error(h, u)", "l(h, u)"), ("static_context", '@ s', '@ (-s)'),
+]
+
+
+@pytest.mark.parametrize(("name", "here", "there"), NEIGHBOURS)
+def test_the_gradients_of_a_neighbour(name, here, there) -> None:
+    """What is true of the neighbour, which differs in one word, is refuted for the model."""
+    text = (MODELS / f"{name}.toml").read_text(encoding="utf-8")
+    assert here in text
+    truth, found = Oracle(model(name), 3), sweep(unroll(loads(text.replace(here, there)), 3))
+    assert any(truth.refutes(left, step.right) for left, step in found.items())
+    assert wrong_gradients(model(name), 3) == []
+
+
+def test_what_rests_on_an_assumption_is_no_law() -> None:
+    d = derive(model("last_cross_entropy"))
+    q = next(p.theorem for p in d.theorems if p.theorem.assumptions)
+    assert Oracle(d.model, 3, letters=d.definitions, assumed=True).refutes(q.left, q.right, q.hypotheses) is None
+    assert Oracle(d.model, 3, letters=d.definitions).refutes(q.left, q.right, q.hypotheses)
+    free = replace(q, assumptions=frozenset())
+    proof = next(p.proof for p in d.theorems if p.theorem == q)
+    assert refused(replace(proof, claim=free))
+
+
+def test_an_unknown_function_has_no_meaning() -> None:
+    with pytest.raises(MeaningError):
+        Oracle().value(apply("no_such_function", A))
 
 
 # Closed forms. --------------------------------------------------------------------------------------------------------

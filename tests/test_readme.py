@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
+import pytest
 from click.testing import CliRunner
 
 from symbptt.cli import main
+from symbptt.model.functions import FUNCTIONS, LOSSES, VECTOR_FUNCTIONS
+from symbptt.model.read import TABLES, InputError, library, loads, source_text
+from symbptt.model.spec import Reduce
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+MODELS = (Path(__file__).resolve().parent.parent / "docs" / "models.md").read_text(encoding="utf-8")
 ARCHITECTURE = (Path(__file__).resolve().parent.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
@@ -45,6 +51,30 @@ def test_the_model_file_goes_through_every_command(tmp_path: Path) -> None:
         command, *options = arguments
         result = CliRunner().invoke(main, [command, str(path), *options])
         assert result.exit_code == 0, result.output
+
+
+def test_the_reference_of_model_files_names_what_is_there() -> None:
+    (example,) = re.findall(r"^```toml\n(.*?)^```$", MODELS, re.DOTALL | re.MULTILINE)
+    read = loads(example)
+    assert [term.reduce for term in read.losses] == ["mean", "once"]
+    rows = dict(re.findall(r"^\| ([\w-]+) \| ([^|]*)", MODELS.partition("Functions of every entry")[2], re.MULTILINE))
+    assert {*FUNCTIONS, "identity"} <= set(rows)
+    for table in TABLES:
+        assert f"| `[{table}]` |" in MODELS
+    for name in (*LOSSES, *VECTOR_FUNCTIONS, *get_args(Reduce)):
+        assert name in MODELS
+    listed = MODELS.partition("## The library")[2]
+    assert {name for row in re.findall(r"^\| ([a-z, -]+) \|", listed, re.MULTILINE) for name in row.split(", ")} == {
+        "name", *library()}
+    assert all(name in README for name in library())
+
+
+def test_the_errors_of_the_reference_are_real() -> None:
+    for equation, said in (("sigm(b)", "the function sigm is"), ("b * x", "* between b (h × 1)")):
+        (line,) = [line for line in MODELS.splitlines() if said in line]
+        with pytest.raises(InputError) as caught:
+            loads(source_text("elman").replace("b_h", "b").replace("W_hx @ x + W_hh @ h[t-1] + b", equation))
+        assert line.endswith(caught.value.message)
 
 
 def test_the_commands_of_the_tour_exist() -> None:

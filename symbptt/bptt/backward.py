@@ -10,19 +10,20 @@ reads and an equation reads too has a direct derivative ∂⁺L/∂v_t beside th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from sympy import Expr, Integer
+from sympy import Expr, Integer, Symbol
 
 from symbptt.bptt.graph import Graph
-from symbptt.bptt.rules import pull_back
+from symbptt.bptt.rules import in_output_form, pull_back
 from symbptt.expr.build import plus, scale
 from symbptt.expr.index import T, index, t
-from symbptt.expr.nodes import Adjoint, At, Direct, Identity, Loss, Matrix
+from symbptt.expr.nodes import Adjoint, At, Direct, Identity, LossGradient, Matrix, Multiple, Plus, Scale, Sum
 from symbptt.expr.walk import substitute, visit
-from symbptt.model.spec import LossTerm, Model
+from symbptt.expr.words import expression, polynomial
+from symbptt.model.spec import Equation, LossTerm, Model, initial_name
 
 Gradient: TypeAlias = Adjoint | Direct
 UNIT = Identity(Integer(1))
@@ -34,13 +35,16 @@ class Edge(NamedTuple):
     """One way in which L depends on a variable: through `through`, or through a loss directly when that is None.
 
     value is the evaluated form of prod(∂L/∂through, ∂through/∂variable); equation names the consumer; rules holds, for
-    each place where the variable stands in it, the rows of the rule table that were applied.
+    each place where the variable stands in it, the rows of the rule table that were applied. With `last` the edge is
+    there at t = T alone. named is the value as a multiple of ∂ℓ/∂v, where the derivative of the loss is known.
     """
 
     through: At | None
     value: Matrix
     equation: str
     rules: tuple[tuple[str, ...], ...]
+    last: bool = False
+    named: Matrix | None = None
 
 
 class AdjointStep(NamedTuple):
@@ -63,13 +67,15 @@ class AdjointStep(NamedTuple):
 @dataclass(frozen=True)
 class Template:
     """The one-step form. For a family, edges at symbolic t with consumers at t, t + 1, …; for a parameter, the edges
-    of one step, to be summed over t = 1 … T. `delay` says how far before T the adjoint of a family stops being zero.
+    of one step, to be summed over t = 1 … T, and those that are there once: through a regulariser or a value before the
+    first step. `delay` says how far before T the adjoint of a family stops being zero. Static data are as parameters.
     """
 
     model: Model
     families: dict[str, tuple[Edge, ...]]
     direct: dict[str, tuple[Edge, ...]]
     parameters: dict[str, tuple[Edge, ...]]
+    once: dict[str, tuple[Edge, ...]]
     delay: dict[str, int]
 
     def lag(self, edge: Edge) -> int:
@@ -84,20 +90,29 @@ class Template:
         """The edges of a parameter that carry something, those of one step."""
         return tuple(e for e in self.parameters[name] if self.wait(e) < NEVER)
 
+    def total(self, name: str) -> Matrix | None:
+        """∂L/∂θ as the sum over the steps and what is there once; None where nothing is."""
+        timed = [e.value for e in self.uses(name)]
+        summed = [Sum(plus(timed), t, 1, T)] if timed else []
+        found = [*summed, *(e.value for e in self.once[name])]
+        return plus(found) if found else None
+
     def before(self, member: At) -> tuple[Edge, ...]:
         """The edges of a value before the first step that carry something: their consumers stand at time 1 or later."""
         return tuple(e for e in self.families[member.family.name]
                      if e.through is not None and self.lag(e) + member.time.const >= 1 and self.wait(e) < NEVER)
 
-    def live(self, name: str, left_over: int, since: int = 1) -> tuple[Edge, ...]:
+    def live(self, edges: tuple[Edge, ...], left_over: int, since: int = 1) -> tuple[Edge, ...]:
         """The edges of a family that carry something `left_over` steps before T, at time `since` or later."""
-        return tuple(e for e in self.families[name]
-                     if self.wait(e) <= left_over and self.lag(e) + since >= 1)
+        return tuple(e for e in edges
+                     if self.wait(e) <= left_over and self.lag(e) + since >= 1 and not (e.last and left_over))
 
 
-def weight_of(term: LossTerm, steps: Expr) -> Expr:
-    """The factor of one step's loss in L: the term's weight, over T for a mean."""
-    return term.weight / steps if term.reduce == "mean" else term.weight
+def weight_of(term: LossTerm, steps: Expr, counts: Mapping[str, Symbol]) -> Expr:
+    """The factor of one step's loss in L: the term's weight, for a mean over T or over the sum of its mask."""
+    if term.reduce != "mean":
+        return term.weight
+    return term.weight / (steps if term.mask is None else counts[term.mask.name])
 
 
 def mixed(model: Model) -> frozenset[str]:
@@ -105,29 +120,52 @@ def mixed(model: Model) -> frozenset[str]:
     def read(trees: Iterable[Matrix]) -> set[str]:
         return {n.family.name for e in trees for n in visit(e) if isinstance(n, At)}
 
-    both = read(term.loss for term in model.losses) & read(e.right for e in model.equations)
+    both = read(term.loss for term in model.losses if term.reduce != "once") & read(e.right for e in model.equations)
     return frozenset(both & model.defined.keys())
 
 
-def contributions(seed: Adjoint, right: Matrix, targets: frozenset[str]) -> list[tuple[Matrix, Edge]]:
+def contributions(equation: Equation, targets: frozenset[str]) -> list[tuple[Matrix, Edge]]:
     """What v = right sends to each of its variables from the seed ∂L/∂v: an edge each; targets get none."""
-    return _edges(right, seed, seed.of, seed.of.family.name, targets)
+    left = equation.left
+    early = not left.time.terms and left.time.const < 1
+    return _edges(equation.right, Adjoint(left), left, initial_name(left) if early else equation.name, targets)
 
 
-def _loss_edges(loss: Loss, weight: Expr, targets: frozenset[str]) -> list[tuple[Matrix, Edge]]:
-    return _edges(loss, scale(weight, UNIT), None, loss.name, targets)
+def loss_edges(term: LossTerm, weight: Expr, targets: frozenset[str]) -> list[tuple[Matrix, Edge]]:
+    """What a loss at a time sends to each of its variables; a loss with a name by its definition, terms collected."""
+    loss = term.loss
+    found = _edges(loss, scale(weight, UNIT) if term.opaque else UNIT, None, loss.name, targets)
+    if not term.opaque:
+        def named(leaf: Matrix) -> Matrix:
+            return scale(weight, LossGradient(loss, Integer(loss.args.index(leaf) - 1)))
+
+        found = [(leaf, e._replace(value=scale(weight, _collected(e.value)), named=named(leaf))) for leaf, e in found]
+    if term.mask is not None:
+        m = At(term.mask, found[0][0].time)
+        found = [(leaf, e._replace(value=Multiple(m, e.value), named=e.named and Multiple(m, e.named)))
+                 for leaf, e in found]
+    return [(leaf, e._replace(last=True)) for leaf, e in found] if term.reduce == "last" else found
 
 
 def _edges(right: Matrix, seed: Matrix, through: At | None, name: str,
            targets: frozenset[str]) -> list[tuple[Matrix, Edge]]:
     found: dict[Matrix, Edge] = {}
     for leaf, value, trail in pull_back(right, seed):
+        value = in_output_form(value, right, through)
         if type(leaf) is At and leaf.family.name in targets:
             continue
         before = found.get(leaf)
         found[leaf] = Edge(through, value, name, (trail,)) if before is None else \
             Edge(through, plus((before.value, value)), name, (*before.rules, trail))
     return list(found.items())
+
+
+def _collected(value: Matrix) -> Matrix:
+    """The sum with equal terms collected, what is added before what is subtracted."""
+    whole = expression(polynomial(value))
+    if type(whole) is not Plus:
+        return whole
+    return plus(sorted(whole.args, key=lambda a: type(a) is Scale and bool(a.args[0].could_extract_minus_sign())))
 
 
 def sweep(graph: Graph) -> dict[Gradient, AdjointStep]:
@@ -137,37 +175,37 @@ def sweep(graph: Graph) -> dict[Gradient, AdjointStep]:
     """
     model, targets = graph.model, frozenset(v.name for v in graph.model.targets)
     place = {e.name: k for k, e in enumerate(model.equations)}
+    place |= {initial_name(e.left): len(place) for e in model.computed}
     both = mixed(model)
     arrived: defaultdict[Matrix, list[Edge]] = defaultdict(list)
     direct: defaultdict[Matrix, list[Edge]] = defaultdict(list)
     steps: dict[Gradient, AdjointStep] = {}
     for term in graph.losses:
-        for leaf, edge in _loss_edges(term.loss, weight_of(term, Integer(graph.steps)), targets):
-            (direct if leaf.family.name in both else arrived)[leaf].append(edge)
+        for leaf, edge in loss_edges(term, weight_of(term, Integer(graph.steps), model.counts), targets):
+            (direct if type(leaf) is At and leaf.family.name in both else arrived)[leaf].append(edge)
 
     def order(edge: Edge) -> tuple[int, int]:
         return (place[edge.equation], edge.through.time.const) if edge.through is not None else (len(place), 0)
 
-    def settle(variable: Matrix, edges: list[Edge]) -> Adjoint:
+    def settle(variable: Matrix, edges: list[Edge]) -> None:
         left = Adjoint(variable)
         steps[left] = AdjointStep(left, tuple(sorted(edges, key=order) if len(edges) > 1 else edges))
-        return left
 
     for left, right in reversed(graph.equations):
         if left in direct:
             steps[Direct(left)] = AdjointStep(Direct(left), tuple(direct.pop(left)))
-            arrived[left].append(_whole_direct(left))
+            arrived[left].append(_whole_direct(left, steps[Direct(left)].edges))
         if left in arrived:
-            seed = settle(left, arrived.pop(left))
-            for leaf, edge in contributions(seed, right, targets):
+            settle(left, arrived.pop(left))
+            for leaf, edge in contributions(Equation(left, right), targets):
                 arrived[leaf].append(edge)
     for leaf, edges in arrived.items():
         settle(leaf, edges)
     return steps
 
 
-def _whole_direct(left: Matrix) -> Edge:
-    return Edge(None, Direct(left), "", (("direct derivative",),))
+def _whole_direct(left: Matrix, edges: Iterable[Edge]) -> Edge:
+    return Edge(None, Direct(left), "", (("direct derivative",),), all(e.last for e in edges))
 
 
 def template(model: Model) -> Template:
@@ -176,23 +214,32 @@ def template(model: Model) -> Template:
     both = mixed(model)
     families: dict[str, list[Edge]] = {name: [] for name in model.families}
     direct: dict[str, list[Edge]] = {}
-    parameters: dict[str, list[Edge]] = {p.name: [] for p in model.parameters}
+    parameters: dict[str, list[Edge]] = {p.name: [] for p in (*model.parameters, *model.static)}
+    once: dict[str, list[Edge]] = {name: [] for name in parameters}
     for equation in model.equations:
-        edges = contributions(Adjoint(equation.left), equation.right, targets)
+        edges = contributions(equation, targets)
         for leaf, edge in sorted(edges, key=lambda pair: -pair[0].time.const if type(pair[0]) is At else 0):
             if type(leaf) is At:
                 families[leaf.family.name].append(_shifted(edge, leaf))
             else:
                 parameters[leaf.name].append(edge)
     for term in model.losses:
-        for leaf, edge in _loss_edges(term.loss, weight_of(term, T), targets):
+        for leaf, edge in loss_edges(term, weight_of(term, T, model.counts), targets):
+            if type(leaf) is not At:
+                once[leaf.name].append(edge)
+                continue
             name = leaf.family.name
             (direct.setdefault(name, []) if name in both else families[name]).append(edge)
     for name in direct:
-        families[name].append(_whole_direct(At(model.families[name], t)))
+        families[name].append(_whole_direct(At(model.families[name], t), direct[name]))
     frozen = {name: tuple(edges) for name, edges in families.items()}
-    return Template(model, frozen, {k: tuple(v) for k, v in direct.items()},
-                    {k: tuple(v) for k, v in parameters.items()}, _delays(frozen))
+    tables = [{k: tuple(v) for k, v in table.items()} for table in (direct, parameters, once)]
+    made = Template(model, frozen, tables[0], tables[1], tables[2], _delays(frozen))
+    for equation in model.computed:
+        for leaf, edge in contributions(equation, targets):
+            if made.before(equation.left):
+                made.once[leaf.name] = (*made.once[leaf.name], edge)
+    return made
 
 
 def _shifted(edge: Edge, leaf: At) -> Edge:

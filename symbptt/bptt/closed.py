@@ -13,18 +13,20 @@ through time: what it does and how to do it; the solution is that of any linear 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sympy import MatrixSymbol
 
 from symbptt.bptt.backward import NEVER, Gradient, Template
-from symbptt.expr.build import plus, scale, times, transpose
+from symbptt.expr.build import children, plus, scale, times, transpose
 from symbptt.expr.index import Index, IndexVar, index, t
 from symbptt.expr.nodes import (
     ONE,
     Adjoint,
     At,
+    Diagonal,
     Identity,
     Matrix,
     Multiple,
@@ -40,6 +42,7 @@ from symbptt.expr.nodes import (
 )
 from symbptt.expr.walk import free_indices, substitute
 from symbptt.model.spec import Model
+from symbptt.proof.kernel import words
 from symbptt.proof.statement import Definition
 
 Linear: TypeAlias = dict[Gradient, Matrix]
@@ -53,26 +56,47 @@ class NotLinear(ValueError):
 def jacobian(value: Matrix, gradient: Matrix) -> Matrix:
     """The J with value = J · gradient.
 
-    value is a contribution of the sweep: a sum of products in which the gradient, a column, or its transpose stands
-    once.
+    value is a contribution of a sweep: in each of its words the gradient, a column, or its transpose stands once. A
+    scalar behind the gradient is pulled in front of it, g s = (s I) g, word by word.
     """
+    found = _in_place(value, gradient)
+    if found is not None:
+        return found
+    size = gradient.shape[0]
+    parts = []
+    for word, c in words(value).items():
+        k = next((k for k, a in enumerate(word) if a in (gradient, Transpose(gradient))), None)
+        if k is None:
+            raise NotLinear(f"{value} is not linear in {gradient}")
+        before, after = word[:k], word[k + 1:]
+        if word[k] == gradient:
+            spread = [Multiple(times(*after), Identity(size))] if after else [Identity(size)]
+        else:
+            spread = [transpose(times(*after)) if after else Identity(ONE)]
+        parts.append(scale(c.expand(), times(*before, *spread)))
+    return plus(parts, like=Zero(value.shape[0], size))
+
+
+def has_sum(e: Matrix) -> bool:
+    """Whether a sum of matrices stands in it, which a product of such would distribute; not one that is a letter."""
+    return type(e) is Plus or any(has_sum(a) for a in children(e) if not isinstance(e, Diagonal | Multiple))
+
+
+def _in_place(value: Matrix, gradient: Matrix) -> Matrix | None:
+    """J in the form in which value is written, where the gradient is the last factor of every product."""
     kind = type(value)
     if value == gradient:
         return Identity(gradient.shape[0])
-    if kind is Plus:
-        return plus([jacobian(a, gradient) for a in value.args])
     if kind is Scale:
-        return scale(value.args[0], jacobian(value.args[1], gradient))
-    factors = value.args if kind is Times else (value,)
-    for k, factor in enumerate(factors):
-        before, after = factors[:k], factors[k + 1:]
-        if factor == gradient:
-            spread = (Multiple(times(*after), Identity(gradient.shape[0])),) if after else ()
-            return times(*before, *spread) if before or spread else Identity(gradient.shape[0])
-        if factor == Transpose(gradient):
-            turned = transpose(times(*after)) if after else Identity(ONE)
-            return times(*before, turned)
-    raise NotLinear(f"{value} is not linear in {gradient}")
+        inner = _in_place(value.args[1], gradient)
+        return None if inner is None else scale(value.args[0], inner)
+    if kind is Times:
+        inner = _in_place(value.args[-1], gradient)
+        return None if inner is None else times(*value.args[:-1], inner)
+    if kind is Plus:
+        parts = [_in_place(a, gradient) for a in value.args]
+        return None if None in parts else plus([a for a in parts if a is not None])
+    return None
 
 
 @dataclass(frozen=True)
@@ -159,7 +183,7 @@ def solve(template: Template) -> ClosedForm | None:
     rows = _rows(carried, arrivals)
     if rows is None:
         return None
-    names = _Names(model)
+    names = LetterNames(model)
     bound = (names.index("i", "j", "m", "n"), names.index("k", "l", "r", "p"))
     if len(rows) == 1:
         return _single(rows[0][0], arrivals, names, bound)
@@ -183,7 +207,7 @@ def _rows(carried: tuple[MatrixSymbol, ...], arrivals: dict[str, Linear]) -> lis
     return [(v, j) for v in carried for j in range(max(1, deepest[v.name]))]
 
 
-def _single(family: MatrixSymbol, arrivals: dict[str, Linear], names: _Names,
+def _single(family: MatrixSymbol, arrivals: dict[str, Linear], names: LetterNames,
             bound: tuple[IndexVar, IndexVar]) -> ClosedForm:
     stacked = Adjoint(At(family, t))
     linear = arrivals[family.name]
@@ -191,8 +215,8 @@ def _single(family: MatrixSymbol, arrivals: dict[str, Linear], names: _Names,
     transition = substitute(linear[ahead], {t: index(t) - 1})
     drive = _drive(linear, {family.name}, family)
     letters: list[Definition] = []
-    if type(transition) is Plus:
-        transition = _letter(names("K", "J", "M"), transition, letters)
+    if has_sum(transition):
+        transition = lettered(names("K", "J", "M"), transition, letters)
     return ClosedForm((family,), stacked, transition, drive, {family.name: None}, tuple(letters), bound)
 
 
@@ -205,7 +229,7 @@ def _is_carried(gradient: Gradient, carried: set[str]) -> bool:
     return isinstance(gradient, Adjoint) and gradient.of.family.name in carried
 
 
-def _letter(name: str, right: Matrix, letters: list[Definition]) -> Matrix:
+def lettered(name: str, right: Matrix, letters: list[Definition]) -> Matrix:
     """A letter for `right`, a family when it depends on t, defined in `letters`."""
     symbol = MatrixSymbol(name, *right.shape)
     left: Matrix = At(symbol, t) if t in free_indices(right) else symbol
@@ -214,10 +238,10 @@ def _letter(name: str, right: Matrix, letters: list[Definition]) -> Matrix:
 
 
 def _stacked(carried: tuple[MatrixSymbol, ...], rows: list[tuple[MatrixSymbol, int]], arrivals: dict[str, Linear],
-             names: _Names, bound: tuple[IndexVar, IndexVar]) -> ClosedForm:
+             names: LetterNames, bound: tuple[IndexVar, IndexVar]) -> ClosedForm:
     inside = {v.name for v in carried}
     letters: list[Definition] = []
-    stacked = _letter(names("Gamma", "G", "Lambda"), block([[Adjoint(At(v, index(t) + j))] for v, j in rows]), letters)
+    stacked = lettered(names("Gamma", "G", "Lambda"), block([[Adjoint(At(v, index(t) + j))] for v, j in rows]), letters)
 
     def cell(v: MatrixSymbol, j: int, u: MatrixSymbol, m: int) -> Matrix:
         if j == 0:
@@ -225,8 +249,8 @@ def _stacked(carried: tuple[MatrixSymbol, ...], rows: list[tuple[MatrixSymbol, i
             return substitute(found, {t: index(t) - 1}) if found is not None else Zero(v.shape[0], u.shape[0])
         return Identity(v.shape[0]) if (v, j) == (u, m + 1) else Zero(v.shape[0], u.shape[0])
 
-    k = _letter(names("K", "J", "M"), block([[cell(v, j, u, m) for u, m in rows] for v, j in rows]), letters)
-    drive: Matrix = _letter(names("b", "c", "r"), block(
+    k = lettered(names("K", "J", "M"), block([[cell(v, j, u, m) for u, m in rows] for v, j in rows]), letters)
+    drive: Matrix = lettered(names("b", "c", "r"), block(
         [[_drive(arrivals[v.name], inside, v) if j == 0 else Zero(*v.shape)] for v, j in rows]), letters)
     same_time = _same_time(carried, arrivals)
     transition: Matrix = k
@@ -234,9 +258,9 @@ def _stacked(carried: tuple[MatrixSymbol, ...], rows: list[tuple[MatrixSymbol, i
         cells = [[same_time[v.name].get(u, Zero(v.shape[0], u.shape[0])) if j == m == 0
                   else Identity(v.shape[0]) if (v, j) == (u, m) else Zero(v.shape[0], u.shape[0])
                   for u, m in rows] for v, j in rows]
-        n = _letter(names("N", "Q", "R"), block(cells), letters)
+        n = lettered(names("N", "Q", "R"), block(cells), letters)
         transition, drive = Times(substitute(n, {t: index(t) - 1}), k), Times(n, drive)
-    select: dict[str, Matrix | None] = {v.name: _letter(names(f"P_{v.name}", f"E_{v.name}"), block(
+    select: dict[str, Matrix | None] = {v.name: lettered(names(f"P_{v.name}", f"E_{v.name}"), block(
         [[Identity(v.shape[0]) if (u, m) == (v, 0) else Zero(v.shape[0], u.shape[0]) for u, m in rows]]), letters)
         for v in carried}
     return ClosedForm(carried, stacked, transition, drive, select, tuple(letters), bound)
@@ -259,12 +283,12 @@ def _same_time(carried: tuple[MatrixSymbol, ...], arrivals: dict[str, Linear]) -
     return {v.name: row(v) for v in carried}
 
 
-class _Names:
-    """Letters that a model does not use itself."""
+class LetterNames:
+    """Letters that a model does not use itself, nor others that are given."""
 
-    def __init__(self, model: Model) -> None:
-        symbols = (*model.parameters, *model.families.values(), *model.constants)
-        self.taken = {s.name for s in symbols} | {s.name for s in model.sizes} | {"t", "T", "L", "I"}
+    def __init__(self, model: Model, others: Iterable[str] = ()) -> None:
+        symbols = (*model.parameters, *model.static, *model.families.values(), *model.constants, *model.counts.values())
+        self.taken = {s.name for s in symbols} | {s.name for s in model.sizes} | {"t", "T", "L", "I", *others}
 
     def __call__(self, *wanted: str) -> str:
         numbered = (f"{wanted[0]}_{n}" for n in range(1, len(self.taken) + 2))

@@ -18,7 +18,10 @@ class GraphError(ValueError):
 
 @dataclass(frozen=True)
 class Graph:
-    """A model unrolled over `steps` time steps; `losses` holds the loss terms of every step, in time order."""
+    """A model unrolled over `steps` time steps; `losses` holds the loss terms of every step, in time order.
+
+    The equations of values before the first step come first.
+    """
 
     model: Model
     steps: int
@@ -33,7 +36,7 @@ def check_graph(graph: Graph) -> None:
         GraphError: one of these fails.
     """
     model = graph.model
-    given: set[Matrix] = {*model.parameters, *model.initial}
+    given: set[Matrix] = {*model.parameters, *model.static, *model.given}
     data = dict.fromkeys((*model.inputs, *model.targets), graph.steps)
     bound: set[Matrix] = set()
     for left, right in graph.equations:

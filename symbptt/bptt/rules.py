@@ -9,35 +9,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import reduce
+from typing import Any, TypeAlias
 
-from sympy import Integer, MatrixSymbol
+from sympy import Add, Integer, MatrixSymbol
 
-from symbptt.expr.build import plus, scale, times, transpose
+from symbptt.expr.build import children, hadamard, plus, rebuild, scale, selection, times, transpose, weighted
 from symbptt.expr.nodes import (
     Adjoint,
+    Apply,
     At,
     Block,
     Chain,
+    Delta,
+    Derivative,
+    Diagonal,
     Direct,
+    Hadamard,
     Identity,
+    Immediate,
     Loss,
     LossGradient,
     Matrix,
     Multiple,
     Node,
+    Ones,
     Plus,
     Power,
     Product,
     Scale,
     Sum,
+    Tangent,
     Times,
     Transpose,
     Zero,
 )
+from symbptt.model.functions import ENTRYWISE, LOSSES, VECTOR_FUNCTIONS
 
-Differential: TypeAlias = Callable[[Node, Callable[[Matrix], Matrix]], Matrix]
-PullBack: TypeAlias = Callable[[Node, Matrix], Iterator[tuple[Matrix, Matrix]]]
+Differential: TypeAlias = Callable[[Any, Callable[[Matrix], Matrix]], Matrix]
+PullBack: TypeAlias = Callable[[Any, Matrix], Iterator[tuple[Matrix, Matrix]]]
 
 
 @dataclass(frozen=True)
@@ -110,13 +120,69 @@ def _pull_transpose(e: Node, g: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
     yield e.args[0], transpose(g)
 
 
-def _d_loss(e: Node, d: Callable[[Matrix], Matrix]) -> Matrix:
-    """d ℓ(o, y) = (∂ℓ/∂o)ᵀ do + (∂ℓ/∂y)ᵀ dy."""
+def _d_hadamard(e: Node, d: Callable[[Matrix], Matrix]) -> Matrix:
+    """d(a ∘ b) = b ∘ da + a ∘ db; for columns diag(b) da + diag(a) db."""
+    return plus((weighted(_others(e, k), d(a)) for k, a in enumerate(e.args)), like=e)
+
+
+def _pull_hadamard(e: Node, g: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
+    """b ∘ g to a, a ∘ g to b."""
+    return ((a, weighted(_others(e, k), g)) for k, a in enumerate(e.args))
+
+
+def _others(e: Node, k: int) -> Matrix:
+    return reduce(hadamard, [*e.args[:k], *e.args[k + 1:]])
+
+
+def _d_apply(e: Node, d: Callable[[Matrix], Matrix]) -> Matrix:
+    """d φ(z) = φ'(z) ∘ dz entry by entry; J dz for a function with the Jacobian matrix J."""
+    name, z = str(e.args[0]), e.args[1]
+    if name in VECTOR_FUNCTIONS:
+        return times(transpose(VECTOR_FUNCTIONS[name].jacobian(z, e)), d(z))
+    return weighted(ENTRYWISE[name].slope(z, e), d(z))
+
+
+def _pull_apply(e: Node, g: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
+    """φ'(z) ∘ g to z; Jᵀ g for a function with the Jacobian matrix J."""
+    name, z = str(e.args[0]), e.args[1]
+    if name in VECTOR_FUNCTIONS:
+        yield z, times(VECTOR_FUNCTIONS[name].jacobian(z, e), g)
+    else:
+        yield z, weighted(ENTRYWISE[name].slope(z, e), g)
+
+
+def _d_block(e: Block, d: Callable[[Matrix], Matrix]) -> Matrix:
+    """d[A_pq] = Σ_pq E_pᵀ dA_pq E_q, where E_p picks the rows of the blocks p."""
+    return plus((times(transpose(rows), d(a), columns) if columns is not None else times(transpose(rows), d(a))
+                 for a, rows, columns in _places(e)), like=e)
+
+
+def _pull_block(e: Block, g: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
+    """E_p g E_qᵀ, the rows and columns of g at its place, to each block."""
+    for a, rows, columns in _places(e):
+        yield a, times(rows, g, transpose(columns)) if columns is not None else times(rows, g)
+
+
+def _places(e: Block) -> Iterator[tuple[Matrix, Matrix, Matrix | None]]:
+    """(A_pq, E_p, E_q) for each block; without E_q where there is but one column."""
+    heights, widths = [row[0].shape[0] for row in e.rows], [a.shape[1] for a in e.rows[0]]
+    for p, row in enumerate(e.rows):
+        for q, a in enumerate(row):
+            columns = selection(Add(*widths[:q]), widths[q], e.shape[1]) if len(widths) > 1 else None
+            yield a, selection(Add(*heights[:p]), heights[p], e.shape[0]), columns
+
+
+def _d_loss(e: Loss, d: Callable[[Matrix], Matrix]) -> Matrix:
+    """d ℓ(o, y) = (∂ℓ/∂o)ᵀ do + (∂ℓ/∂y)ᵀ dy; that of its definition for a loss that has one."""
+    if e.name in LOSSES:
+        return differential(LOSSES[e.name].definition(*e.args[1:]), d)
     return plus((times(transpose(LossGradient(e, Integer(k))), d(a)) for k, a in enumerate(e.args[1:])), like=e)
 
 
-def _pull_loss(e: Node, g: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
-    """∂ℓ/∂o g to o, for a 1 × 1 g."""
+def _pull_loss(e: Loss, g: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
+    """∂ℓ/∂o g to o, for a 1 × 1 g; g to the definition of a loss that has one."""
+    if e.name in LOSSES:
+        return iter([(LOSSES[e.name].definition(*e.args[1:]), g)])
     return ((a, times(LossGradient(e, Integer(k)), g)) for k, a in enumerate(e.args[1:]))
 
 
@@ -133,11 +199,15 @@ def _pull_constant(e: Node, g: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
 RULES: dict[type[Node], Rule] = {
     Plus: Rule("sum", _d_plus, _pull_plus),
     Times: Rule("product", _d_times, _pull_times),
+    Hadamard: Rule("elementwise product", _d_hadamard, _pull_hadamard),
+    Apply: Rule("function", _d_apply, _pull_apply),
+    Block: Rule("concatenation", _d_block, _pull_block),
     Scale: Rule("scalar multiple", _d_scale, _pull_scale),
     Multiple: Rule("scalar product", _d_multiple, _pull_multiple),
     Transpose: Rule("transpose", _d_transpose, _pull_transpose),
-    Loss: Rule("opaque loss", _d_loss, _pull_loss),
+    Loss: Rule("loss", _d_loss, _pull_loss),
     Zero: Rule("constant", _d_constant, _pull_constant),
+    Ones: Rule("constant", _d_constant, _pull_constant),
     Identity: Rule("constant", _d_constant, _pull_constant),
 }
 """The operations that an equation of a model can hold."""
@@ -145,7 +215,8 @@ RULES: dict[type[Node], Rule] = {
 VARIABLES: frozenset[type[Node]] = frozenset({At})
 """Node classes that are variables: the sweep ends there."""
 
-RESULTS: frozenset[type[Node]] = frozenset({Adjoint, Direct, Chain, LossGradient, Power, Sum, Product, Block})
+RESULTS: frozenset[type[Node]] = frozenset({
+    Adjoint, Direct, Tangent, Immediate, Chain, LossGradient, Diagonal, Power, Delta, Sum, Product})
 """Node classes that only results hold; an equation with one is refused before a rule is looked up."""
 
 
@@ -164,6 +235,16 @@ def pull_back(e: Matrix, g: Matrix, trail: tuple[str, ...] = ()) -> Iterator[tup
             yield operand, contribution, trail
         else:
             yield from pull_back(operand, contribution, trail)
+
+
+def in_output_form(value: Matrix, right: Matrix, left: Matrix | None) -> Matrix:
+    """The value with v where φ(z) stands, for an equation v = φ(z): 1 - v ∘ v, not 1 - tanh(z) ∘ tanh(z)."""
+    if type(right) is not Apply or left is None:
+        return value
+    if value == right:
+        return left
+    parts = children(value) if not isinstance(value, Derivative) else ()
+    return rebuild(value, tuple(in_output_form(a, right, left) for a in parts)) if parts else value
 
 
 def differential(e: Matrix, d: Callable[[Matrix], Matrix]) -> Matrix:

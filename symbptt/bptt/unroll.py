@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from sympy import Integer, MatrixSymbol
@@ -13,7 +14,7 @@ from symbptt.bptt.graph import Graph, check_graph
 from symbptt.expr.index import Index, index, t
 from symbptt.expr.nodes import At, Matrix
 from symbptt.expr.walk import free_indices, substitute
-from symbptt.model.spec import Equation, LossTerm, Model
+from symbptt.model.spec import Equation, Model
 
 Instance: TypeAlias = Callable[[int], Matrix]
 
@@ -56,9 +57,10 @@ def unroll(model: Model, steps: int) -> Graph:
         raise ValueError(f"T counts time steps and must be an integer ≥ 1, not {steps!r}")
     times, members = range(1, int(steps) + 1), Members()
     lines = [(e.left.family, instance(e.right, members)) for e in model.order]
-    equations = tuple(Equation(members[family, s], right(s)) for s in times for family, right in lines)
+    equations = (Equation(members[family, s], right(s)) for s in times for family, right in lines)
     terms = [(term, instance(term.loss, members)) for term in model.losses]
-    losses = tuple(LossTerm(loss(s), term.reduce, term.weight) for s in times for term, loss in terms)
-    graph = Graph(model, int(steps), equations, losses)
+    losses = (replace(term, loss=loss(s)) for s in times for term, loss in terms
+              if s == steps or term.reduce not in ("last", "once"))
+    graph = Graph(model, int(steps), (*model.computed, *equations), tuple(losses))
     check_graph(graph)
     return graph

@@ -11,7 +11,24 @@ from sympy.core.basic import Basic
 from sympy.core.symbol import Str
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
-from symbptt.expr.nodes import At, Identity, Loss, Matrix, Plus, Scale, Times, Transpose, Zero
+from symbptt.expr.nodes import (
+    ONE,
+    Apply,
+    At,
+    Block,
+    Diagonal,
+    Hadamard,
+    Identity,
+    Loss,
+    Matrix,
+    Ones,
+    Plus,
+    Scale,
+    Times,
+    Transpose,
+    Zero,
+    block,
+)
 
 TIDIED = frozenset({Scale, Times, Identity, Zero})
 """What a product does not leave as it is."""
@@ -85,7 +102,66 @@ def transpose(e: Matrix) -> Matrix:
         return Scale(e.args[0], transpose(e.args[1]))
     if kind is Zero:
         return Zero(e.args[1], e.args[0])
-    return e if kind is Identity else Transpose(e)
+    return e if kind in (Identity, Diagonal) else Transpose(e)
+
+
+def hadamard(a: Matrix, b: Matrix) -> Matrix:
+    """The elementwise product, nested products flattened, scalars pulled to the front, ones dropped."""
+    c: Expr = S.One
+    flat: list[Matrix] = []
+    for f in (a, b):
+        if type(f) is Scale:
+            c, f = c * f.args[0], f.args[1]
+        flat.extend(f.args if type(f) is Hadamard else [] if _all_ones(f) else [f])
+    if any(type(f) is Zero for f in flat):
+        return Zero(*a.shape)
+    return scale(c, Hadamard(*flat) if len(flat) > 1 else flat[0] if flat else Ones(*a.shape))
+
+
+def _all_ones(e: Matrix) -> bool:
+    """Whether it is a matrix of ones, written so or as 1 1ᵀ."""
+    return type(e) is Ones or (type(e) is Times and all(
+        Ones in (type(a), type(a.args[0])) and ONE in a.shape for a in e.args))
+
+
+def weighted(d: Matrix, g: Matrix) -> Matrix:
+    """The elementwise product d ∘ g; for columns as diag(d) g, so that it is linear in g as a matrix product is.
+
+    A 1 × 1 factor stands as it is; a sum stays under the diagonal, so that products do not distribute over it.
+    """
+    c, d = d.args if type(d) is Scale else (S.One, d)
+    if type(d) is Zero or d.shape[1] != ONE:
+        return hadamard(scale(c, d), g)
+    number = d.shape == (ONE, ONE) and type(d) is not Plus
+    return scale(c, g if type(d) is Ones else times(d if number else Diagonal(d), g))
+
+
+def apply(name: str, e: Matrix) -> Apply:
+    """The node φ(e) of a function by its name."""
+    return cast(Apply, Apply(Str(name), e))
+
+
+def stacked(columns: Iterable[Matrix]) -> Matrix:
+    """Columns below one another."""
+    cells = list(columns)
+    return block([[c] for c in cells]) if len(cells) > 1 else cells[0]
+
+
+def selection(start: Expr, size: Expr, total: Expr) -> Matrix:
+    """[0 I 0], which picks the rows start + 1 … start + size of what has `total` rows."""
+    sides = (Zero(size, start), Identity(size), Zero(size, total - start - size))
+    cells = [c for c in sides if c.shape[1] != S.Zero]
+    return block([cells]) if len(cells) > 1 else cells[0]
+
+
+def selected(e: Matrix) -> tuple[Expr, Expr] | None:
+    """(start, stop) of the rows that a matrix [0 I 0] picks; None for any other matrix."""
+    if type(e) is not Block or len(e.rows) != 1 or sum(type(c) is Identity for c in e.rows[0]) != 1 \
+            or any(type(c) not in (Identity, Zero) for c in e.rows[0]) or len(e.rows[0]) > 3:
+        return None
+    place = next(k for k, c in enumerate(e.rows[0]) if type(c) is Identity)
+    start = sum((c.shape[1] for c in e.rows[0][:place]), S.Zero)
+    return start, start + e.rows[0][place].shape[1]
 
 
 def loss(name: str, *arguments: Matrix) -> Loss:

@@ -17,7 +17,7 @@ from sympy.core.basic import Basic
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.index import Index, IndexLike, IndexVar, T, index
-from symbptt.expr.shape import Shape, ShapeError, common_shape, described, product_shape, square_shape
+from symbptt.expr.shape import Shape, ShapeError, common_shape, described, product_shape
 
 ONE = Integer(1)
 
@@ -81,10 +81,7 @@ class Loss(Node):
         """The name of the loss function."""
         return self._args[0].name
 
-    def _infer(self) -> Shape:
-        for argument in self._args[1:]:
-            _ = argument.shape
-        return ONE, ONE
+    rule = staticmethod(lambda _, *of: (ONE, ONE) if all(a.shape for a in of) else of)
 
 
 class LossGradient(Node):
@@ -96,13 +93,11 @@ class LossGradient(Node):
         """The argument with respect to which it is."""
         return self._args[0].args[1 + int(self._args[1])]
 
-    def _infer(self) -> Shape:
-        _ = self.loss.shape
-        return self.wrt.shape
+    rule = staticmethod(lambda loss, place: loss.shape and loss.args[1 + int(place)].shape)
 
 
 class Derivative(Node):
-    """A derivative of the objective L with respect to a variable, in its shape."""
+    """A derivative with respect to a variable, or its differential, in its shape."""
 
     of = operand(0, "The variable v.")
     def _infer(self) -> Shape:
@@ -117,6 +112,14 @@ class Adjoint(Derivative):
 
 class Direct(Derivative):
     """∂⁺L/∂v, the direct derivative: what the losses that read v contribute. Args: a family member v."""
+
+
+class Tangent(Derivative):
+    """dv, what a change of the parameters along a direction changes in v. Args: v, a parameter or a family member."""
+
+
+class Immediate(Tangent):
+    """∂⁺v, the part of dv that comes of this step's use of the parameters alone. Args: a family member v."""
 
 
 class Chain(Node):
@@ -152,6 +155,24 @@ def is_scalar(c: object) -> bool:
     return isinstance(c, Rational) or (isinstance(c, Add | Mul) and all(map(is_scalar, c.args)))
 
 
+class Hadamard(Node):
+    """The elementwise product, in the order given. Args: two or more factors."""
+
+    rule = staticmethod(partial(common_shape, "multiply elementwise"))
+
+
+class Apply(Node):
+    """A function of a matrix in its shape, such as tanh(A), entry by entry, or softmax(v). Args: its name, a matrix."""
+
+    rule = staticmethod(lambda _, body: body.shape)
+
+
+class Diagonal(Node):
+    """The matrix diag(v). Args: a column v."""
+
+    rule = staticmethod(lambda v: 2 * common_shape("put on a diagonal", v, Ones(v.shape[0], ONE))[:1])
+
+
 class Scale(Node):
     """A scalar multiple c A. Args: a scalar (see `is_scalar`), a matrix."""
 
@@ -182,6 +203,12 @@ class Zero(Node):
     rule = staticmethod(lambda rows, columns: (rows, columns))
 
 
+class Ones(Node):
+    """The matrix whose entries are all one. Args: rows, columns."""
+
+    rule = Zero.rule
+
+
 class Identity(Node):
     """The identity matrix. Args: its size."""
 
@@ -194,7 +221,16 @@ class Power(Node):
     def __new__(cls, base: Matrix, exponent: IndexLike) -> Power:
         return cast(Power, Basic.__new__(cls, base, index(exponent)))
 
-    rule = staticmethod(lambda base, _: square_shape("raise to a power", base))
+    rule = staticmethod(lambda base, _: product_shape(base, base))
+
+
+class Delta(Node):
+    """The 1 × 1 matrix that is 1 for equal indices and 0 otherwise. Args: two index forms."""
+
+    def __new__(cls, a: IndexLike, b: IndexLike) -> Delta:
+        return cast(Delta, Basic.__new__(cls, index(a), index(b)))
+
+    rule = staticmethod(lambda *_: (ONE, ONE))
 
 
 class Binder(Node):
@@ -233,7 +269,7 @@ class Product(Binder):
 
     def _infer(self) -> Shape:
         super()._infer()
-        return square_shape("multiply up", self.body)
+        return product_shape(self.body, self.body)
 
 
 class Block(Node):
@@ -264,6 +300,7 @@ def block(rows: Iterable[Iterable[Matrix]]) -> Block:
     return cast(Block, Block(Integer(len(listed)), *(cell for row in listed for cell in row)))
 
 
-NODES: tuple[type[Node], ...] = (At, Loss, LossGradient, Adjoint, Direct, Chain, Plus, Times, Scale, Multiple,
-                                 Transpose, Zero, Identity, Power, Sum, Product, Block)
+NODES: tuple[type[Node], ...] = (At, Loss, LossGradient, Adjoint, Direct, Tangent, Immediate, Chain, Plus, Times,
+                                 Hadamard, Apply, Diagonal, Scale, Multiple, Transpose, Zero, Ones, Identity, Power,
+                                 Delta, Sum, Product, Block)
 """Every class of the vocabulary; each table has a row for each."""

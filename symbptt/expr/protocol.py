@@ -13,7 +13,7 @@ from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pretty.stringpict import prettyForm
 
 from symbptt.expr.index import Index, IndexVar, index
-from symbptt.expr.nodes import Adjoint, At, Binder, Direct, Node, Plus
+from symbptt.expr.nodes import Adjoint, At, Binder, Direct, Immediate, Node, Plus, Tangent
 from symbptt.expr.text import text
 from symbptt.expr.walk import free_indices, substitute
 
@@ -71,6 +71,8 @@ PROTOCOL: dict[type[Basic], dict[str, object]] = {
     At: {"precedence": PRECEDENCE["Atom"]},
     Adjoint: {"precedence": PRECEDENCE["Atom"]},
     Direct: {"precedence": PRECEDENCE["Atom"]},
+    Tangent: {"precedence": PRECEDENCE["Atom"]},
+    Immediate: {"precedence": PRECEDENCE["Atom"]},
     Binder: {"_xreplace": _binder_xreplace, "_eval_subs": _binder_subs},
 }
 """What each class is given."""

@@ -46,10 +46,3 @@ def product_shape(first: Shaped, *rest: Shaped) -> Shape:
             raise ShapeError(f"cannot multiply {described(left)} by {described(right)}: "
                              f"the inner sizes {left.shape[1]} and {right.shape[0]} differ")
     return first.shape[0], (first, *rest)[-1].shape[1]
-
-
-def square_shape(verb: str, operand: Shaped) -> Shape:
-    """The shape of an operand that must be square."""
-    if operand.shape[0] != operand.shape[1]:
-        raise ShapeError(f"cannot {verb} {described(operand)}: it is not square")
-    return operand.shape

@@ -7,24 +7,33 @@ from collections.abc import Callable
 from sympy import MatrixSymbol
 from sympy.core.basic import Basic
 
+from symbptt.expr.build import selected
 from symbptt.expr.index import Index
 from symbptt.expr.nodes import (
     Adjoint,
+    Apply,
     At,
     Binder,
     Block,
     Chain,
+    Delta,
+    Diagonal,
     Direct,
+    Hadamard,
     Identity,
+    Immediate,
     Loss,
     LossGradient,
+    Matrix,
     Multiple,
     Node,
+    Ones,
     Plus,
     Power,
     Product,
     Scale,
     Sum,
+    Tangent,
     Times,
     Transpose,
     Zero,
@@ -57,7 +66,7 @@ def _unknown(e: Node) -> str:
 
 
 def _tight(e: Basic) -> str:
-    return f"({text(e)})" if isinstance(e, Plus | Times | Scale) else text(e)
+    return f"({text(e)})" if isinstance(e, Plus | Times | Scale | Hadamard | Multiple) else text(e)
 
 
 def _plus(e: Node) -> str:
@@ -65,8 +74,33 @@ def _plus(e: Node) -> str:
     return first + "".join(f" - {s[1:]}" if s.startswith("-") else f" + {s}" for s in rest)
 
 
+def _times(e: Node) -> str:
+    """A product; rows that [0 I 0] picks of a name as a slice of it."""
+    pieces: list[str] = []
+    factors = list(e.args)
+    while factors:
+        first, second = factors[0], factors[1] if len(factors) > 1 else None
+        turned = isinstance(first, Transpose) and isinstance(second, Transpose)
+        whole, rows = (first.args[0], second.args[0]) if turned and second is not None else (second, first)
+        bounds = selected(rows) if isinstance(whole, MatrixSymbol | At) else None
+        if bounds is None or whole is None:
+            pieces.append(_factor(factors.pop(0)))
+            continue
+        start, stop = bounds
+        pieces.append(f"{text(whole)}[{'' if start == 0 else start}:{'' if stop == whole.shape[0] else stop}]"
+                      + (".T" if turned else ""))
+        del factors[:2]
+    return " @ ".join(pieces)
+
+
+def _factor(e: Matrix) -> str:
+    return f"({text(e)})" if isinstance(e, Plus | Times | Hadamard | Multiple) else text(e)
+
+
 def _scale(e: Node) -> str:
     c, body = e.args
+    if isinstance(body, Ones):
+        return str(c)
     if c == -1:
         return f"-{f'({text(body)})' if isinstance(body, Plus) else text(body)}"
     return f"{f'({c})' if c.is_Add or c.as_numer_denom()[1] != 1 else c}*{_tight(body)}"
@@ -87,6 +121,8 @@ def _binder(e: Binder) -> str:
 
 
 def _block(e: Block) -> str:
+    if len(e.rows[0]) == 1 and all(a.shape[1] == 1 for a in e.args[1:]):
+        return f"concat({', '.join(map(text, e.args[1:]))})"
     return "[" + "; ".join(", ".join(map(text, row)) for row in e.rows) + "]"
 
 
@@ -96,13 +132,21 @@ WRITERS: dict[type[Node], Callable[..., str]] = {
     LossGradient: lambda e: f"d{text(e.loss)}/d{text(e.wrt)}",
     Adjoint: lambda e: f"dL/d{text(e.of)}",
     Direct: lambda e: f"d+L/d{text(e.of)}",
+    Tangent: lambda e: f"d{text(e.of)}",
+    Immediate: lambda e: f"d+{text(e.of)}",
     Chain: lambda e: f"prod(dL/d{text(e.through)}, d{text(e.through)}/d{text(e.of)})",
     Plus: _plus,
-    Times: lambda e: " @ ".join(f"({text(a)})" if isinstance(a, Plus | Times) else text(a) for a in e.args),
+    Times: _times,
+    Hadamard: lambda e: " * ".join(f"({text(a)})" if isinstance(a, Plus | Times | Scale | Multiple) else text(a)
+                                   for a in e.args),
+    Apply: lambda e: f"{e.args[0]}({text(e.args[1])})",
+    Diagonal: lambda e: f"diag({text(e.args[0])})",
     Scale: _scale,
     Multiple: lambda e: f"{_tight(e.args[0])}*{_tight(e.args[1])}",
     Transpose: _transpose,
     Zero: lambda e: "0",
+    Ones: lambda e: "1",
+    Delta: lambda e: f"[{index_text(e.args[0])} = {index_text(e.args[1])}]",
     Identity: lambda e: "I",
     Power: _power,
     Sum: _binder,

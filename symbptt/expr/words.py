@@ -126,6 +126,32 @@ def _read_product(e: Matrix) -> Polynomial:
     return _multiplied(e.shape, [body.substitute({e.var: e.lo + k}) for k in range(length.const)])
 
 
+def _read_hadamard(e: Matrix) -> Polynomial:
+    """A ∘ b = diag(a) b for columns; of other matrices one letter."""
+    if e.shape[1] != S.One:
+        return single(e.shape, letters.leaf(e))
+    *most, last = e.args
+    return _multiplied((e.shape[0], e.shape[0]), map(_diagonal, most)).times(polynomial(last))
+
+
+def _diagonal(v: Matrix) -> Polynomial:
+    """Diag is linear, diag(1) = I and diag(diag(a) b) = diag(a) diag(b); of other columns a letter each."""
+    shape = (v.shape[0], v.shape[0])
+    return collected(shape, (_on_diagonal(item, v.shape) for item in polynomial(v).terms.items()))
+
+
+def _on_diagonal(item: Item, shape: Shape) -> Item:
+    (binders, word), c = item
+    *most, last = word
+    if not binders and isinstance(last, Leaf) and last.shape == shape and not last.transposed \
+            and all(isinstance(x, Leaf) and (x.diagonal or x.shape == letters.UNIT) for x in most):
+        if type(last.head) is nodes.Ones:
+            return Term((), tuple(most)), c
+        return Term((), (*most, replace(last, diagonal=shape != letters.UNIT))), c
+    column = _written((Term(binders, word), S.One), shape)
+    return Term((), (letters.leaf(column, diagonal=True),)), c
+
+
 def _multiplied(shape: Shape, factors: Iterable[Polynomial]) -> Polynomial:
     return reduce(Polynomial.times, factors, single((shape[0], shape[0])))
 
@@ -140,11 +166,14 @@ def as_word(p: Polynomial) -> Word:
 
 
 READERS: dict[type, Callable[[Any], Polynomial]] = {
-    **dict.fromkeys((MatrixSymbol, At, nodes.Loss, nodes.LossGradient, nodes.Adjoint, nodes.Direct, nodes.Chain,
-                     nodes.Block), lambda e: single(e.shape, letters.leaf(e))),
+    **dict.fromkeys((MatrixSymbol, At, nodes.Loss, nodes.LossGradient, nodes.Adjoint, nodes.Direct, nodes.Tangent,
+                     nodes.Immediate, nodes.Chain, nodes.Block, nodes.Apply, nodes.Ones, nodes.Delta),
+                    lambda e: single(e.shape, letters.leaf(e))),
     nodes.Plus: lambda e: collected(e.shape, (item for a in e.args for item in polynomial(a).terms.items())),
     nodes.Times: lambda e: _multiplied(e.shape, map(polynomial, e.args)),
     nodes.Multiple: lambda e: replace(polynomial(e.args[0]).times(polynomial(e.args[1])), shape=e.shape),
+    nodes.Hadamard: _read_hadamard,
+    nodes.Diagonal: lambda e: _diagonal(e.args[0]),
     nodes.Scale: lambda e: polynomial(e.args[1]).scaled(e.args[0]),
     nodes.Transpose: lambda e: polynomial(e.args[0]).transposed(),
     nodes.Zero: lambda e: Polynomial(e.shape, {}),
@@ -160,7 +189,7 @@ def expression(p: Polynomial) -> Matrix:
     """The polynomial as an expression: its words in order, repeated matrices as powers.
 
     Raises:
-        ValueError: it holds a running sum or a diagonal, for which there is no node.
+        ValueError: it holds a running sum, for which there is no node.
     """
     if not p.terms:
         return nodes.Zero(*p.shape)
@@ -196,8 +225,9 @@ def _chain(word: Word, taken: Variables) -> Matrix:
 
 def _node(x: Letter, taken: Variables) -> Matrix:
     node: Matrix
-    if isinstance(x, Leaf) and not x.diagonal:
+    if isinstance(x, Leaf):
         node = x.head if x.time is None else substitute_node(x.head, {letters.TIME: x.time})
+        node = nodes.Diagonal(node) if x.diagonal else node
     elif isinstance(x, Run) and not x.indexed:
         node = nodes.Power(_chain(x.body, taken), x.length)
     elif isinstance(x, Run):

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce as reduce_with
 from typing import Any, TypeAlias, cast, get_args
 
 import sympy
 from sympy import Expr, Integer, MatrixSymbol, Rational, S, Symbol
 from sympy.core.basic import Basic
+from sympy.matrices.expressions.applyfunc import ElementwiseApplyFunction
 from sympy.matrices.expressions.matexpr import MatrixExpr
+from sympy.matrices.expressions.slice import MatrixSlice
 
 from symbptt.expr import build, nodes
-from symbptt.expr.build import plus, scale, times, transpose
+from symbptt.expr.build import hadamard, scale, stacked, times
 from symbptt.expr.index import index, t
 from symbptt.expr.nodes import At, Loss, Matrix, Plus, Scale
-from symbptt.expr.shape import Shape, shape_text
-from symbptt.model.language import OLDEST, is_size
-from symbptt.model.names import check_line, check_loss_name, check_model_name, check_name, constant_symbol, size_symbol
+from symbptt.expr.shape import Shape, ShapeError, shape_text
+from symbptt.model.functions import FUNCTIONS, LOSSES, VECTOR_FUNCTIONS
+from symbptt.model.names import (
+    check_line,
+    check_loss_name,
+    check_model_name,
+    check_name,
+    constant_symbol,
+    did_you_mean,
+    size_symbol,
+)
+from symbptt.model.operators import LARGEST_POWER, applied, elementwise, multiple, rows, summed, transposed
+from symbptt.model.reading import OLDEST, is_size
 from symbptt.model.spec import Equation, LossTerm, Model, ModelError, Reduce, Size
-
-LARGEST_POWER = 100
-"""The largest exponent that is read."""
 
 
 class Family(MatrixSymbol):
@@ -74,31 +84,59 @@ def family(name: str, size: Expr | int) -> Family:
 
 
 def loss(name: str, *arguments: Matrix | Member) -> Loss:
-    """The opaque loss l(o, y) of one step; it may be multiplied by a number.
+    """The loss l(o, y) of one step, opaque or one with a name; it may be multiplied by a number.
 
     Raises:
-        ModelError: the name cannot name an opaque loss.
+        ModelError: the name cannot name a loss.
     """
-    return build.loss(check_loss_name(name), *arguments)
+    return build.loss(name if name in LOSSES else check_loss_name(name), *arguments)
+
+
+def softmax(z: Matrix | Member) -> Matrix:
+    """exp(z) / Σ_j exp(z_j) of a column.
+
+    Raises:
+        ModelError: z is no column.
+    """
+    return function("softmax", z)
+
+
+def function(name: str, z: Matrix | Member) -> Matrix:
+    """A function of z by its name in model files, such as "silu".
+
+    Raises:
+        ModelError: there is none of that name, or it does not take z.
+    """
+    if name not in FUNCTIONS and name not in VECTOR_FUNCTIONS:
+        raise ModelError(f"the function {name} is not known{did_you_mean(name, (*FUNCTIONS, *VECTOR_FUNCTIONS))}")
+    if name in VECTOR_FUNCTIONS and z.shape[1] != 1:
+        raise ModelError(f"{name} of {z} {shape_text(z.shape)}: it takes a column")
+    return build.apply(name, z)
 
 
 def model(
-    equations: Mapping[MatrixSymbol, Matrix], inputs: Iterable[MatrixSymbol], loss: Matrix | Sequence[Matrix],
-    targets: Iterable[MatrixSymbol] = (), reduce: str | Sequence[str] = "mean", name: str = "model",
-    title: str = "", source: str = "", constants: Iterable[Symbol] = (),
+    equations: Mapping[MatrixSymbol, Matrix], inputs: Iterable[MatrixSymbol],
+    loss: Matrix | LossTerm | Sequence[Matrix | LossTerm], targets: Iterable[MatrixSymbol] = (),
+    reduce: str | Sequence[str] = "mean", name: str = "model", title: str = "", source: str = "",
+    constants: Iterable[Symbol] = (), static: Iterable[MatrixSymbol] = (),
+    initial: Mapping[MatrixSymbol | Member, Matrix] | None = None,
 ) -> Model:
     """The model of these equations; parameters, sizes and states are read off them.
 
     Args:
         equations: for each family its right-hand side at t.
         inputs: the families that are given at every step.
-        loss: a term, or several that are added, each a loss or a number times one.
+        loss: a term, or several that are added: each a loss, a number times one, or a LossTerm(loss, reduce, weight,
+            mask, assume), which has its own reduce, and may have a mask and targets whose entries add up to one.
         targets: the families that only the loss compares with.
-        reduce: how each term is gathered over time, "mean" or "sum"; one word for all terms, or one a term.
+        reduce: how each term is gathered over time, "mean", "sum" or "last"; "once" for a regulariser; one word for
+            all terms, or one a term.
         name: a short name; files are called after it.
         title: what people call the model.
         source: where it stems from.
         constants: the scalar symbols that may be factors.
+        static: columns of data without a time index.
+        initial: what values before the first step are computed from: h_0 under h, h_{1-k} under h.lag(k).
 
     Raises:
         ModelError: an expression is beyond the language, or the model makes no sense.
@@ -110,10 +148,14 @@ def model(
     names.constants.update({c: constant_symbol(str(c.name)) for c in constants})
     written = tuple(Equation(At(v, t), _expression(names, right, str(v.name)))
                     for v, right in zip(left, equations.values(), strict=True))
-    terms = _terms(names, [loss] if isinstance(loss, Basic) else loss, reduce)
+    terms = _terms(names, [loss] if isinstance(loss, Basic | LossTerm) else loss, reduce)
+    still = tuple(names.variable(s) for s in static)
+    computed = tuple(_initial(names, member, right) for member, right in (initial or {}).items())
     lagged = [v for v in left if v.name in names.lagged]
     return Model(name=check_model_name(name), title=check_line(title), source=check_line(source),
-                 sizes=tuple(Size(size_symbol(s)) for s in names.sizes), parameters=tuple(names.parameters.values()),
+                 sizes=tuple(Size(size_symbol(s)) for s in names.sizes),
+                 parameters=tuple(p for p in names.parameters.values() if p not in still),
+                 static=still, computed=computed,
                  inputs=given, targets=wanted, states=tuple(lagged), equations=written, losses=terms,
                  constants=tuple(names.constants.values()))
 
@@ -163,11 +205,21 @@ class _Names:
         return known
 
 
-def _expression(names: _Names, e: object, key: str) -> Matrix:
+def _initial(names: _Names, member: MatrixSymbol | Member, right: Matrix) -> Equation:
+    symbol = member.args[0] if isinstance(member, Member) else member
+    name = str(getattr(symbol, "name", symbol))
+    if not isinstance(symbol, MatrixSymbol) or name not in names.families:
+        raise ModelError(f"{member} is no state, so it has no value before the first step; write h for the value at "
+                         "time 0, or h.lag(2) for the one at time -1", "initial", name)
+    back = int(member.args[1]) if isinstance(member, Member) else 1
+    return Equation(At(names.variable(symbol), 1 - back), _expression(names, right, name, "initial"))
+
+
+def _expression(names: _Names, e: object, key: str, table: str = "equations") -> Matrix:
     try:
         return _read(names, e)
-    except ModelError as error:
-        raise ModelError(error.message, "equations", key) from None
+    except (ModelError, ShapeError) as error:
+        raise ModelError(str(error), table, key) from None
 
 
 def _read(names: _Names, e: object) -> Matrix:
@@ -190,10 +242,10 @@ def _scalar(names: _Names, c: Expr) -> Expr:
         raise ModelError(f"the symbol {c} is not among the constants; list it in constants=[…]")
     if c.is_Add or c.is_Mul:
         return c.func(*(_scalar(names, a) for a in c.args))
-    if c.is_Pow and c.exp.is_Integer and 0 < c.exp <= LARGEST_POWER:
+    if c.is_Pow and c.exp.is_Integer and abs(c.exp) <= LARGEST_POWER and (c.exp > 0 or c.base.is_Symbol):
         return _scalar(names, c.base) ** c.exp
     raise ModelError(f"the factor {c} is a {type(c).__name__}, which is not known here; "
-                     "known: numbers, constants, their sums, products and small powers")
+                     "known: numbers, constants, their sums, products and small powers, division by a constant")
 
 
 def _symbol(names: _Names, e: MatrixSymbol) -> Matrix:
@@ -229,11 +281,65 @@ def _power(names: _Names, e: Expr) -> Matrix:
 
 
 def _sum(names: _Names, e: Expr) -> Matrix:
-    return plus([_read(names, a) for a in e.args])
+    return summed([_read(names, a) for a in e.args])
 
 
 def _transposed(names: _Names, e: Expr) -> Matrix:
-    return transpose(_read(names, e.args[0]))
+    return transposed(_read(names, e.args[0]))
+
+
+def _multiple(names: _Names, e: Expr) -> Matrix:
+    return multiple(*(_read(names, a) for a in e.args))
+
+
+def _hadamard(names: _Names, e: Expr) -> Matrix:
+    first, *rest = (_read(names, a) for a in e.args)
+    return elementwise("the elementwise product", reduce_with(hadamard, rest, first))
+
+
+def _mapped(names: _Names, e: Expr) -> Matrix:
+    """A.applyfunc(tanh)."""
+    z = sympy.Dummy(real=True)
+    body = e.function(z)
+    name = next((name for name, row in FUNCTIONS.items() if row.scalar(z) == body), None)
+    if name is None and body != z:
+        raise ModelError(f"{e}: the function {e.function(Symbol('z'))} is not known here; known: "
+                         f"{', '.join(FUNCTIONS)}, such as {FUNCTIONS['sigmoid'].scalar(Symbol('z'))} for sigmoid")
+    argument = _read(names, e.expr)
+    return argument if name is None else applied(name, argument)
+
+
+def _applied(names: _Names, e: Expr) -> Matrix:
+    name = str(e.args[0])
+    if name not in FUNCTIONS and name not in VECTOR_FUNCTIONS:
+        raise ModelError(f"the function {name} is not known; known: {', '.join((*FUNCTIONS, *VECTOR_FUNCTIONS))}")
+    return applied(name, _read(names, e.args[1]))
+
+
+def _ones(names: _Names, e: Expr) -> Matrix:
+    return nodes.Ones(*(names.size(n) for n in e.shape))
+
+
+def _blocks(names: _Names, e: Any) -> Matrix:
+    """[a; b], columns below one another; or [0 I 0], which picks rows."""
+    if (bounds := build.selected(e)) is not None:
+        start, stop = bounds
+        before, total = (S.Zero if n == 0 else names.size(n) for n in (start, e.shape[1]))
+        return build.selection(before, names.size(stop - start), total)
+    rows = e.rows if isinstance(e, nodes.Block) else e.blocks.tolist()
+    if any(len(row) != 1 for row in rows):
+        raise ModelError(f"{e}: blocks stand below one another, in one column")
+    return stacked([_read(names, row[0]) for row in rows])
+
+
+def _rows(names: _Names, e: Any) -> Matrix:
+    """W[a:b, :]."""
+    whole = _read(names, e.parent)
+    (start, stop, step), columns = e.rowslice, e.colslice
+    if step != 1 or columns != (0, e.parent.shape[1], 1):
+        raise ModelError(f"{e}: rows are taken one after the other, with all columns, W[a:b, :]")
+    start, stop = (S.Zero if n == 0 else names.size(n) for n in (start, stop))
+    return rows(whole, start, stop)
 
 
 def _zero(names: _Names, e: Expr) -> Matrix:
@@ -246,30 +352,51 @@ def _identity(names: _Names, e: Expr) -> Matrix:
 
 def _loss(names: _Names, e: Loss) -> Matrix:
     arguments = [_read(names, a) for a in e.args[1:]]
+    if e.name == "squared_norm":
+        return loss(e.name, *arguments)
     for written, read in zip(e.args[1:], arguments, strict=True):
         if not isinstance(read, At):
             raise ModelError(f"{written} is not a family such as o or y; give the expression a name by an equation")
     if e.name in names.families or e.name in names.parameters:
         raise ModelError(f"{e.name} is a variable and cannot name a loss")
-    return build.loss(check_loss_name(e.name), *arguments)
+    return loss(e.name, *arguments)
 
 
-def _terms(names: _Names, losses: Iterable[Matrix], reduce: str | Sequence[str]) -> tuple[LossTerm, ...]:
+def _terms(names: _Names, losses: Iterable[Matrix | LossTerm], reduce: str | Sequence[str]) -> tuple[LossTerm, ...]:
     written = list(losses)
+    if not isinstance(reduce, str) and any(isinstance(e, LossTerm) for e in written):
+        raise ModelError("a LossTerm has its own reduce; give one word for the other terms", "loss")
     words = [reduce] * len(written) if isinstance(reduce, str) else list(reduce)
     if len(words) != len(written):
         raise ModelError(f"{len(written)} losses, but {len(words)} words in reduce", "loss")
     terms: list[LossTerm] = []
     for e, word in zip(written, words, strict=True):
-        if word not in get_args(Reduce):
-            raise ModelError(f"reduce is {word!r}; known: {', '.join(get_args(Reduce))}", "loss", str(len(terms)))
-        whole = _read(names, e)
-        for part in whole.args if isinstance(whole, Plus) else [whole]:
-            weight, body = part.args if isinstance(part, Scale) else (S.One, part)
-            if not isinstance(body, Loss):
-                raise ModelError(f"{e} is no loss, no number times one, and no sum of such", "loss", str(len(terms)))
-            terms.append(LossTerm(body, cast(Reduce, word), weight))
+        terms += _term(names, e if isinstance(e, LossTerm) else LossTerm(cast(Loss, e), cast(Reduce, word)), len(terms))
     return tuple(terms)
+
+
+def _term(names: _Names, term: LossTerm, number: int) -> Iterator[LossTerm]:
+    """The summands of one term, with plain symbols."""
+    if term.reduce not in get_args(Reduce):
+        raise ModelError(f"reduce is {term.reduce!r}; known: {', '.join(get_args(Reduce))}", "loss", str(number))
+    if not isinstance(term.weight, Expr | int):
+        raise ModelError(f"the weight {term.weight!r} is a {type(term.weight).__name__}, no number", "loss",
+                         str(number))
+    whole = _read(names, term.loss)
+    mask = None if term.mask is None else _target(names, term.mask, number)
+    assume = tuple(_target(names, y, number) for y in term.assume)
+    for part in whole.args if isinstance(whole, Plus) else [whole]:
+        weight, body = part.args if isinstance(part, Scale) else (S.One, part)
+        if not isinstance(body, Loss):
+            raise ModelError(f"{term.loss} is no loss, no number times one, and no sum of such", "loss", str(number))
+        yield LossTerm(body, term.reduce, _scalar(names, S.One * term.weight) * weight, mask, assume)
+
+
+def _target(names: _Names, symbol: object, number: int) -> MatrixSymbol:
+    if not isinstance(symbol, MatrixSymbol) or str(symbol.name) not in names.families:
+        raise ModelError(f"{symbol} is no target; a mask and what is assumed to add up to one are targets", "loss",
+                         str(number))
+    return names.variable(symbol)
 
 
 Reader: TypeAlias = Callable[[_Names, Any], Matrix]
@@ -278,6 +405,9 @@ READERS: dict[type, Reader] = {
     MatrixSymbol: _symbol, Family: _symbol, Member: _member, At: _at, Loss: _loss,
     sympy.MatMul: _product, nodes.Times: _product, Scale: _product,
     sympy.MatAdd: _sum, Plus: _sum, sympy.MatPow: _power,
+    sympy.HadamardProduct: _hadamard, nodes.Hadamard: _hadamard, nodes.Multiple: _multiple, nodes.Apply: _applied,
+    ElementwiseApplyFunction: _mapped, sympy.OneMatrix: _ones, nodes.Ones: _ones, sympy.BlockMatrix: _blocks,
+    nodes.Block: _blocks, MatrixSlice: _rows,
     sympy.Transpose: _transposed, nodes.Transpose: _transposed,
     sympy.ZeroMatrix: _zero, nodes.Zero: _zero, sympy.Identity: _identity, nodes.Identity: _identity,
 }

@@ -10,15 +10,15 @@ from collections.abc import Collection
 
 from sympy import Symbol
 
-from symbptt.model.spec import ModelError
+from symbptt.model.functions import ENTRYWISE, LOSSES, VECTOR_FUNCTIONS
+from symbptt.model.parts import ModelError
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 MODEL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
 
 RESERVED = {"t": "the time", "T": "the number of steps", "L": "the objective"}
 
-NOT_OPAQUE = frozenset({"abs", "concat", "cos", "dot", "exp", "log", "relu", "sigmoid", "sin", "softmax",
-                        "softmax_cross_entropy", "squared_error", "squared_norm", "sqrt", "sum", "tanh"})
+NOT_OPAQUE = frozenset({*ENTRYWISE, *VECTOR_FUNCTIONS, *LOSSES, "identity", "concat", "dot", "log", "sqrt", "sum"})
 """Functions with a meaning of their own: none of them may name an opaque loss."""
 
 
@@ -66,7 +66,8 @@ def check_loss_name(name: str) -> str:
         ModelError: it is no name, or a function with a meaning of its own.
     """
     if name in NOT_OPAQUE:
-        raise ModelError(f"{name} is not known yet; a loss is opaque, such as l(o, y)")
+        raise ModelError(f"{name} has a meaning of its own and cannot name an opaque loss; write l(o, y) or take "
+                         f"one of {', '.join(LOSSES)}")
     return check_name(name)
 
 

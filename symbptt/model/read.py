@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -14,21 +16,26 @@ from symbptt.expr.index import t
 from symbptt.expr.nodes import At
 from symbptt.expr.shape import shape_text
 from symbptt.model import locate
-from symbptt.model.language import Scope, Text, parse, read_equation, read_loss, read_shape, same_time
+from symbptt.model.checks import names_once
+from symbptt.model.language import read_assumption, read_equation, read_loss, read_shape, same_time
 from symbptt.model.locate import Document, InputError, read_toml
 from symbptt.model.names import check_line, check_model_name, check_name, constant_symbol, did_you_mean, size_symbol
-from symbptt.model.spec import Equation, LossTerm, Model, ModelError, Reduce, Size, in_order, names_once
+from symbptt.model.parts import in_order
+from symbptt.model.reading import Scope, Text, parse
+from symbptt.model.spec import Equation, LossTerm, Model, ModelError, Reduce, Size
 
 LARGEST = 2**18
 """The most bytes of a model file."""
 
-SHAPED = {"parameters": 2, "inputs": 1, "targets": 1, "states": 1}
+SHAPED = {"parameters": 2, "inputs": 1, "targets": 1, "states": 1, "static": 1}
 """The tables whose values are shapes, and how many sizes such a value may name."""
 
+STILL = "{} changes with time; a value before the first step is computed from parameters and [static] data alone"
+
 TEXTS = ("name", "title", "source")
-TABLES = ("sizes", *SHAPED, "constants", "equations")
-REQUIRED = {"name": "name", "sizes": "[sizes]", "inputs": "[inputs]", "equations": "[equations]", "loss": "[[loss]]"}
-TERM = ("term", "reduce")
+TABLES = ("sizes", *SHAPED, "constants", "initial", "equations")
+REQUIRED = {"name": "name", "inputs": "[inputs]", "equations": "[equations]", "loss": "[[loss]]"}
+TERM = ("term", "reduce", "mask", "assume")
 REDUCE: tuple[str, ...] = get_args(Reduce)
 
 
@@ -109,15 +116,19 @@ def _model(document: Document) -> Model:
     sizes = {name: size_symbol(name) for name in tables["sizes"]}
     shaped = {table: _symbols(document, table, tables[table], sizes) for table in SHAPED}
     families = shaped["inputs"] | shaped["targets"] | shaped["states"]
-    scope = Scope(shaped["parameters"], {name: constant_symbol(name) for name in tables["constants"]}, families,
-                  reaching=frozenset(families), defined=tables["equations"])
+    constant = shaped["parameters"] | shaped["static"]
+    scope = Scope(constant, {name: constant_symbol(name) for name in tables["constants"]}, families,
+                  reaching=frozenset(families), defined=tables["equations"], sizes=sizes)
     equations = _equations(document, tables["equations"], scope)
+    still = replace(scope, families={}, defined=(), elsewhere={name: STILL.format(name) for name in scope.families})
+    computed = tuple(_initial(document, key, still, shaped["states"], scope.families) for key in tables["initial"])
     losses = tuple(_term(document, number, scope) for number in range(_terms(document)))
     declared = {table: tuple(symbols.values()) for table, symbols in shaped.items()}
     with _blaming(document):
         return Model(name=name, title=title, source=source,
                      sizes=tuple(Size(sizes[size], said) for size, said in tables["sizes"].items()),
-                     constants=tuple(scope.constants.values()), equations=equations, losses=losses, **declared)
+                     constants=tuple(scope.constants.values()), equations=equations, losses=losses,
+                     computed=computed, **declared)
 
 
 def _check_keys(document: Document, path: locate.Path, known: tuple[str, ...]) -> None:
@@ -140,9 +151,13 @@ def _blaming(document: Document, *path: str | int, key: bool = False) -> Iterato
         yield
     except ModelError as error:
         entry: locate.Path = path or (error.table, error.key)
+        if error.table == "initial" and not path and entry not in document.entries:
+            entry = ("initial", error.key.removesuffix("_0"))
         if error.table == "loss" and not path:
-            entry = ("loss", int(error.key), "term") if error.key else ("loss",)
-        if key or (error.table and error.table not in ("equations", "loss")):
+            number, _, key_of_term = error.key.partition(".")
+            entry = ("loss", int(number), key_of_term or "term") if number else ("loss",)
+            entry = entry if entry in document.entries else (*entry[:2], "term")
+        if key or (error.table and error.table not in ("equations", "initial", "loss")):
             raise document.at_key(entry, error.message) from None
         raise document.at_value(entry, error.message, error.offset) from None
 
@@ -175,6 +190,9 @@ def _strings(document: Document, table: str) -> dict[str, str]:
     for name in entries:
         with _blaming(document, table, name, key=True):
             check_name(name)
+        if table in ("sizes", "constants") and not isinstance(entries[name], str):
+            raise document.at_value((table, name), f"{name} must be a string in quotes, not {_kind(entries[name])}; "
+                                                   "it stays a symbol, and the string says what it is")
         _string(document, (table, name))
     if not entries and table in REQUIRED:
         raise document.at_key((table,), f"[{table}] is empty")
@@ -219,6 +237,24 @@ def _equation(document: Document, name: str, text: Text, scope: Scope) -> Equati
     return Equation(At(scope.families[name], t), right)
 
 
+def _initial(document: Document, key: str, scope: Scope, states: dict[str, MatrixSymbol],
+             families: dict[str, MatrixSymbol]) -> Equation:
+    """The equation of a value before the first step: h_0, or h for short, and h_m1 for time -1."""
+    with _blaming(document, "initial", key, key=True):
+        name, past = re.fullmatch(r"(.*?)(_0|_m[1-9]\d{0,3})?", key).groups()  # type: ignore[union-attr]
+        name, past = (key, None) if key in families else (name, past)
+        if name not in states:
+            what = f"{name} is not in [states]" if name in families else f"{name} is no state"
+            first = next(iter(states), "h")
+            hint = did_you_mean(name, list(states)) if name not in families else ""
+            raise ModelError(f"{key} names no value before the first step: {what}; write {first}_0 for the value of "
+                             f"the state {first} at time 0{hint}")
+        time = 0 if past in (None, "_0") else -int(past[2:])
+    with _blaming(document, "initial", key):
+        right = read_equation(parse(_string(document, ("initial", key))), scope)
+    return Equation(At(states[name], time), right)
+
+
 def _terms(document: Document) -> int:
     terms = document.data["loss"]
     if not isinstance(terms, list) or not all(isinstance(term, dict) for term in terms):
@@ -236,4 +272,16 @@ def _term(document: Document, number: int, scope: Scope) -> LossTerm:
     reduce = _string(document, (*path, "reduce")) if "reduce" in _at(document, path) else "mean"
     if reduce not in REDUCE:
         raise document.at_value((*path, "reduce"), f"{reduce!r} is not known here{did_you_mean(reduce, REDUCE)}")
-    return LossTerm(loss, cast(Reduce, reduce), weight)
+    mask = _target(document, (*path, "mask"), scope, str) if "mask" in _at(document, path) else None
+    assume = (_target(document, (*path, "assume"), scope, read_assumption),) if "assume" in _at(document, path) else ()
+    return LossTerm(loss, cast(Reduce, reduce), weight, mask, assume)
+
+
+def _target(document: Document, path: locate.Path, scope: Scope, read: Callable[[str], str]) -> MatrixSymbol:
+    """The target that an entry of a loss names."""
+    with _blaming(document, *path):
+        name = read(_string(document, path))
+        if name not in document.data.get("targets", {}):
+            raise ModelError(f"{name} is not declared under [targets]"
+                             f"{did_you_mean(name, list(document.data.get('targets', {})))}")
+    return scope.families[name]

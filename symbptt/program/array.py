@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TypeAlias
 
-from sympy import Expr
+from sympy import Expr, S
 
 from symbptt.expr.index import Index
 
@@ -39,6 +39,13 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Text:
+    """A name as a string."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Scalar:
     """A number, as a SymPy expression in numbers, constants and T."""
 
@@ -57,6 +64,19 @@ class Time:
     """An index form as a number."""
 
     value: Index
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Rows of a matrix, columns of a matrix or entries of rows from start on; an end that is None is left open.
+
+    axis is "rows", "columns" or "last".
+    """
+
+    body: Array
+    axis: str
+    start: Expr | None
+    stop: Expr | None
 
 
 @dataclass(frozen=True)
@@ -117,8 +137,16 @@ class Call:
     args: tuple[Array, ...]
 
 
-Array: TypeAlias = (Name | Member | Entry | Scalar | Dimension | Time | Turned | Negative | Add | Multiply | MatMul
-                    | Divide | Rows | Call)
+@dataclass(frozen=True)
+class Mapped:
+    """A function that an equation may call, or a slope of one, by its name in the model language."""
+
+    function: str
+    body: Array
+
+
+Array: TypeAlias = (Name | Member | Entry | Text | Scalar | Dimension | Time | Slice | Turned | Negative | Add
+                    | Multiply | MatMul | Divide | Rows | Call | Mapped)
 
 
 def call(function: str, *args: Array) -> Call:
@@ -132,8 +160,10 @@ def add(args: list[Array]) -> Array:
 
 
 def multiply(args: list[Array]) -> Array:
-    """An elementwise product of one or more."""
-    return args[0] if len(args) == 1 else Multiply(tuple(args))
+    """An elementwise product of one or more; a factor 1 beside others is left out."""
+    flat = [b for a in args for b in (a.args if isinstance(a, Multiply) else (a,))]
+    kept = [a for a in flat if a != Scalar(S.One)] or flat[:1]
+    return kept[0] if len(kept) == 1 else Multiply(tuple(kept))
 
 
 def matmul(left: Array, right: Array) -> Array:
@@ -146,8 +176,21 @@ def scaled(c: Expr, body: Array) -> Array:
     if not c.is_Add and c.could_extract_minus_sign():
         return Negative(scaled(-c, body))
     above, below = c.as_numer_denom()
-    value = body if above == 1 else Multiply((Scalar(above), body))
+    value = body if above == 1 else multiply([Scalar(above), body])
     return value if below == 1 else Divide(value, Scalar(below))
+
+
+def cut(body: Array, axis: str, span: tuple[Expr, Expr], whole: Expr) -> Array:
+    """A slice from span[0] to span[1] of `whole`; rows of a transpose are columns."""
+    if isinstance(body, Turned):
+        return Turned(cut(body.body, {"rows": "columns", "columns": "rows"}.get(axis, axis), span, whole))
+    return sliced(body, axis, span, whole)
+
+
+def sliced(body: Array, axis: str, span: tuple[Expr, Expr], whole: Expr) -> Slice:
+    """A slice from span[0] to span[1] of `whole`."""
+    start, stop = span
+    return Slice(body, axis, None if start == 0 else start, None if stop == whole else stop)
 
 
 def parts(e: object) -> Iterator[object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from symbptt.derivation import Derivation
 from symbptt.program.closed import closed_form
 from symbptt.program.names import Names
+from symbptt.program.objective import Objective
 from symbptt.program.recurrence import Bodies
 from symbptt.program.sizes import sources, variables
 from symbptt.program.statements import Program, Variable
@@ -25,7 +26,8 @@ def program(derivation: Derivation) -> Program:
     families = tuple(Variable(name, names.own(name), "states", ("T", "B", e.left.shape[0]))
                      for name, e in model.defined.items())
     read = tuple(Variable(name, names.direct(name), "direct", ("T", "B", model.families[name].shape[0]))
-                 for name in bodies.direct)
+                 for name in bodies.sent.by_family)
     constants = tuple((str(c.name), names.own(c.name)) for c in model.constants)
-    return Program(given, constants, sources(given, model), bodies.losses(), families, read, bodies.forward(),
-                   bodies.objective(), bodies.backward(), closed_form(bodies), names.batch)
+    objective = Objective(derivation, names, bodies.sent)
+    return Program(given, constants, sources(given, model), objective.opaque(), families, read, bodies.forward(),
+                   objective.function(), bodies.backward(), closed_form(bodies), names.batch)

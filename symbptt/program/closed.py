@@ -11,7 +11,8 @@ from symbptt.expr.nodes import Adjoint, At, Derivative, Matrix, Times
 from symbptt.expr.walk import free_indices, substitute, visit
 from symbptt.program.array import Array, Dimension, Entry, Member, Name, add, call, matmul, multiply
 from symbptt.program.lower import Lowering
-from symbptt.program.recurrence import DIRECT, NOW, Bodies
+from symbptt.program.objective import DIRECT, NOW
+from symbptt.program.recurrence import Bodies
 from symbptt.program.statements import (
     Assign,
     Branch,
@@ -24,7 +25,7 @@ from symbptt.program.statements import (
     Steps,
     names_in,
 )
-from symbptt.program.words import UNIT_SHAPE
+from symbptt.program.words import UNIT_SHAPE, batched, diagonal
 
 
 def closed_form(bodies: Bodies) -> Function | None:
@@ -43,6 +44,8 @@ class _Closed:
         self.label = bodies.derivation.label("closed")
         for line in self.letters:
             self.lower.letters[line.name] = self.names.add("letter", line.name, line.name)
+            if not isinstance(line.left, At) and batched(line.forms[-1], self.lower.static):
+                self.lower.static.add(line.name)
         i = form.bound[0]
         self.i = self.names.add("index", i.name, i.name)
         self.run = self.names.add("local", "run", "run", "run_")
@@ -54,15 +57,16 @@ class _Closed:
         carried = tuple(Output(v.name, call("stack", Name(self.names.adjoint(v.name))), ("T", "B", v.shape[0]))
                         for v in self.form.carried)
         used, later = names_in(body), self._later()
-        heads: list[Statement] = [*self.bodies.read_used(used, later), *self.bodies.read_direct(used, later)]
+        heads: list[Statement] = [*self.bodies.read_used(body, later), *self.bodies.read_direct(used, later)]
         heads += [Read(Name(self.names.adjoint(name)), Entry(DIRECT, name), (), later.get(name, 0))
                   for name in self._terminal()]
         heads += [Steps(Name(name)) for name in self._fresh()]
         return Function((*heads, *body), (carried,))
 
     def _lines(self) -> Iterator[Line]:
-        """The letters that have to be computed: all but the stacked adjoints."""
-        return (line for line in self.letters if line.left != self.form.stacked)
+        """The letters that have to be computed: all but the stacked adjoints and what selects from them."""
+        spared = {self.form.stacked, *(row for row in self.form.select.values() if row is not None)}
+        return (line for line in self.letters if line.left not in spared)
 
     def _constants(self) -> Iterator[Statement]:
         return (Assign(Name(self.lower.letters[line.name]), self._value(line), (line.label,))
@@ -90,19 +94,21 @@ class _Closed:
         if self.form.constant:
             word = self.lower.rows(self.form.word(NOW, index(i)))
             return start, Loop(self.i, NOW, index(T), (Assign(total, word, (self.label,), augmented=True),))
-        scalar = self.form.transition.shape == UNIT_SHAPE
-        step = Branch(((Condition(var, ">", NOW), (Assign(Name(self.run), self._further(scalar), (self.label,)),)),))
         drive = self.lower.rows(substitute(self.form.drive, {t: index(i)}))
-        word = multiply([Name(self.run), drive]) if scalar else call("apply", Name(self.run), drive)
+        apart = self.form.transition.shape == UNIT_SHAPE or diagonal(self.form.transition)
+        step = Branch(((Condition(var, ">", NOW), (Assign(Name(self.run), self._further(apart), (self.label,)),)),))
+        word = multiply([Name(self.run), drive]) if apart else call("apply", Name(self.run), drive)
         width = Dimension(self.form.transition.shape[0])
-        unit = call("ones", Dimension(self.names.batch), width) if scalar else call("identity", width)
+        unit = call("ones", Dimension(self.names.batch), width) if apart else call("identity", width)
         term = Assign(total, add([total, word]), (self.label,))
         return start, Assign(Name(self.run), unit), Loop(self.i, NOW, index(T), (step, term))
 
-    def _further(self, scalar: bool) -> Array:
+    def _further(self, apart: bool) -> Array:
+        """The product with one more transition; entry by entry where it is a number or a diagonal."""
         transition = substitute(self.form.transition, {t: index(self.form.bound[0])})
-        if scalar:
-            return multiply([Name(self.run), self.lower.rows(transition)])
+        if apart:
+            return multiply([Name(self.run), self.lower.rows(transition) if transition.shape == UNIT_SHAPE
+                             else self.lower.on_diagonal(transition)])
         return matmul(Name(self.run), self.lower.matrix(transition))
 
     def _selected(self) -> Iterator[Statement]:
@@ -110,8 +116,8 @@ class _Closed:
             row = self.form.select[v.name]
             if row is not None:
                 line = next(a for a in self.letters if a.left == row)
-                yield Assign(Member(self.names.adjoint(v.name), NOW), self.lower.rows(Times(row, self.form.stacked)),
-                             (self.label, line.label))
+                picked = self.lower.rows(Times(line.forms[-1], self.form.stacked))
+                yield Assign(Member(self.names.adjoint(v.name), NOW), picked, (self.label, line.label))
 
     def _fresh(self) -> Iterator[str]:
         """Every family that the function makes step by step."""

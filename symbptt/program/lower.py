@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 
-from sympy import Expr, MatrixSymbol, Symbol
+from sympy import Expr, S
 
-from symbptt.expr.index import Index, IndexVar, index
 from symbptt.expr.nodes import (
-    Adjoint,
-    At,
+    ONE,
+    Apply,
     Block,
-    Direct,
-    Identity,
-    LossGradient,
+    Hadamard,
     Matrix,
+    Multiple,
+    Ones,
     Plus,
     Power,
     Scale,
@@ -25,190 +24,210 @@ from symbptt.expr.nodes import (
 from symbptt.program.array import (
     Array,
     Dimension,
-    Member,
-    Name,
+    Mapped,
     Rows,
-    Scalar,
     Time,
     Turned,
     add,
     call,
+    cut,
     matmul,
     multiply,
     scaled,
 )
-from symbptt.program.names import Names
-from symbptt.program.words import UNIT_SHAPE, Word, batched, plain, turned, words
+from symbptt.program.matrices import Matrices, NoArrayFormError
+from symbptt.program.words import Word, batched, constant, diagonal, even, picked, placed, plain, turned, words
+
+__all__ = ["Lowering", "NoArrayFormError"]
 
 
-class NoArrayFormError(ValueError):
-    """An expression that this lowering has no row for; an internal error."""
-
-
-class Lowering:
-    """The lowering of one function, under its names.
-
-    `gradients` names the stack of each loss gradient, `letters` the variable of each letter of a closed form, `indices`
-    the variable of each bound index.
-    """
-
-    def __init__(self, names: Names, gradients: Mapping[Matrix, str] | None = None) -> None:
-        self.names = names
-        self.gradients = dict(gradients or {})
-        self.letters: dict[str, str] = {}
-        self.indices: dict[IndexVar, Index] = {}
+class Lowering(Matrices):
+    """The lowering of one function: columns, matrices and gradients of parameters."""
 
     def rows(self, e: Matrix) -> Array:
-        """A column, as rows of samples: (B, n), or (n,) where no sample comes in."""
-        if type(e) is Plus:
-            return add([self.rows(a) for a in e.args])
-        if type(e) is Block:
-            return call("beside", Rows((tuple(self.rows(cell) for (cell,) in e.rows),)))
-        summands = [self._column(word) for word in words(e)]
+        """A column, as rows of samples: (B, n), or (n,) where no sample comes in; a number where all entries are."""
+        number = constant(e)
+        if number is not None:
+            return self.plain_number(number)
+        shaped = COLUMNS.get(type(e))
+        if shaped is not None:
+            return shaped(self, e)
+        summands = [self._column(word) for word in words(e, self.static)]
         return add(summands) if summands else self.zeros(e.shape[0])
 
     def stored(self, e: Matrix) -> Array:
         """A column as rows that certainly have samples."""
-        return self.rows(e) if batched(e) or type(e) is Zero else self._spread(self.rows(e), e.shape[0])
-
-    def summed(self, e: Matrix, variable: MatrixSymbol) -> Array:
-        """The gradient of a parameter, in the shape of its array, summed over the samples."""
-        if variable.shape[1] == 1:
-            return call("sum over samples", self.rows(e))
-        return add([self._outer_sum(word, variable) for word in words(e)])
-
-    def matrix(self, e: Matrix) -> Array:
-        """A matrix: with two axes, or three, the first of samples."""
-        if plain(e):
-            return self._plain(e)
-        if type(e) is Plus:
-            return add([self.matrix(a) for a in e.args])
-        if type(e) is Block:
-            cells = Rows(tuple(tuple(self.matrix(cell) for cell in row) for row in e.rows))
-            return call("blocks of samples", Name(self.names.batch), cells) if batched(e) else call("blocks", cells)
-        summands = [self._matrix_word(word, e) for word in words(e)]
-        return add(summands) if summands else call("zeros", *map(Dimension, e.shape))
+        if batched(e, self.static) or type(e) is Zero:
+            return self.array(e)
+        return self._spread(self.array(e), e.shape[0])
 
     def zeros(self, size: Expr) -> Array:
         """Rows of zeros."""
         return call("zeros", Dimension(self.names.batch), Dimension(size))
 
-    def number(self, c: Expr) -> Expr:
-        """A scalar with the constants under their local names."""
-        return c.xreplace({s: Symbol(self.names.own(s.name), real=True) for s in c.free_symbols
-                           if not isinstance(s, IndexVar)})
+    def gradient(self, e: Matrix) -> Iterator[tuple[tuple[Expr, Expr] | None, Array]]:
+        """The gradient of a parameter in the shape of its array, summed over the samples; (rows, value) by its rows.
 
-    def time(self, form: Index) -> Index:
-        """An index form with the bound indices under their local names."""
-        return index(form).substitute(self.indices)
+        What [0 I 0]ᵀ puts among zeros comes on its own, with (start, stop) of its rows; all else with None.
+        """
+        whole: list[Matrix] = []
+        parts: dict[tuple[Expr, Expr], list[Array]] = {}
+        for summand in e.args if type(e) is Plus else (e,):
+            split = list(words(summand, self.static))
+            spans = [placed(w.factors[0]) if len(w.factors) > 1 else None for w in split]
+            if None in spans:
+                whole.append(summand)
+                continue
+            for word, span in zip(split, spans, strict=True):
+                if span is not None:
+                    parts.setdefault(span, []).append(self.summed(_rebuilt(word, word.factors[1:])))
+        if whole:
+            yield None, add([self.summed(a) for a in whole])
+        for span, values in parts.items():
+            yield span, add(values)
+
+    def summed(self, e: Matrix) -> Array:
+        """A matrix or a column in the shape of a parameter's array, summed over the samples; once if it has none."""
+        if not batched(e, self.static):
+            return self.array(e) if e.shape[1] == ONE else self.matrix(e)
+        if e.shape[1] == ONE:
+            return call("sum over samples", self.array(e))
+        if type(e) is Plus:
+            return add([self.summed(a) for a in e.args])
+        if type(e) is Scale:
+            return scaled(self.number(e.args[0]), self.summed(e.args[1]))
+        if type(e) is Hadamard:
+            return self._product_summed(e)
+        if type(e) is Transpose and ONE not in e.shape:
+            return Turned(self.summed(e.args[0]))
+        return add([self._word_summed(word) for word in words(e, self.static)])
+
+    def _product_summed(self, e: Hadamard) -> Array:
+        """Σ over the samples of an elementwise product: what has no samples stands outside."""
+        inside = [a for a in e.args if batched(a, self.static)]
+        outside = [self.matrix(a) for a in e.args if a not in inside]
+        body = self.summed(inside[0]) if len(inside) == 1 else call(
+            "sum over samples", multiply([self.matrix(a) for a in inside]))
+        return multiply([*outside, body])
+
+    def _word_summed(self, word: Word) -> Array:
+        """Σ over the samples of a word: column · rowᵀ, or A X B with samples in X alone."""
+        segments = word.segments
+        if len(segments) > 1:
+            return self._outer_summed(word)
+        (factors,) = segments
+        if factors[0].shape[0] == ONE:
+            return call("sum over samples, a row", self._column(word))
+        sampled = [k for k, f in enumerate(factors) if batched(f, self.static)]
+        if word.scalars or len(sampled) != 1 or type(factors[sampled[0]]) not in (Hadamard, Plus, Transpose):
+            return call("sum over samples", self.matrix_word(word, Times(*factors) if len(factors) > 1 else factors[0]))
+        body = self.summed(factors[sampled[0]])
+        if before := factors[:sampled[0]]:
+            body = matmul(self.matrix(_rebuilt(word, before, S.One)), body)
+        for f in factors[sampled[0] + 1:]:
+            body = matmul(body, self.matrix(f))
+        return scaled(self.number(word.number), body)
+
+    def _outer_summed(self, word: Word) -> Array:
+        """Σ over the samples of column · rowᵀ."""
+        first, *rest = word.segments
+        middle = [self.segment(s) for s in rest[:-1]] + [self.rows(s) for s in word.scalars]
+        left = multiply([self.segment(first), *middle])
+        right = self.segment(rest[-1])
+        if not any(batched(f, self.static) for f in (*first, *(f for s in rest[:-1] for f in s), *word.scalars)):
+            left = self._spread(left, first[0].shape[0])
+        if not any(batched(f, self.static) for f in rest[-1]):
+            right = self._spread(right, rest[-1][-1].shape[1])
+        return scaled(self.number(word.number), matmul(Turned(left), right))
 
     def _column(self, word: Word) -> Array:
-        values = [self._segment(segment) for segment in word.segments] + [self.rows(s) for s in word.scalars]
-        number = self.number(word.number)
-        return scaled(number, multiply(values)) if values else Scalar(number)
+        values = [self.segment(segment) for segment in word.segments] + [self.rows(s) for s in word.scalars]
+        return scaled(self.number(word.number), multiply(values) if values else self.filled(Ones(ONE, ONE)))
 
-    def _segment(self, factors: tuple[Matrix, ...]) -> Array:
+    def segment(self, factors: tuple[Matrix, ...]) -> Array:
         """A column, a row or a scalar without an inner size of 1, as rows."""
         first, last = factors[0], factors[-1]
         if len(factors) == 1:
             return self._vector(first)
-        if first.shape[0] == 1 and last.shape[1] == 1 and not plain(first) and not plain(last):
-            return call("dot", self._across(self._vector(first), factors[1:-1]), self._vector(last))
-        if last.shape[1] == 1 and not (first.shape[0] == 1 and plain(last)):
-            return self._across(self._vector(last), tuple(turned(f) for f in reversed(factors[:-1])))
-        return self._across(self._vector(first), factors[1:])
+        if first.shape[0] == ONE and last.shape[1] == ONE and not plain(first) and not plain(last):
+            return self._inner(first, factors[1:-1], last)
+        if last.shape[1] == ONE and not (first.shape[0] == ONE and plain(last)):
+            return self._across(last, tuple(turned(f) for f in reversed(factors[:-1])))
+        return self._across(first, factors[1:])
 
-    def _across(self, rows: Array, matrices: tuple[Matrix, ...]) -> Array:
+    def _inner(self, first: Matrix, middle: tuple[Matrix, ...], last: Matrix) -> Array:
+        """Row · matrices · column; with a row of ones a sum of entries."""
+        ones, others = constant(first), constant(last)
+        if ones is None and others is None:
+            return call("dot", self._across(first, middle), self._vector(last))
+        if ones is None:
+            return self._inner(turned(last), tuple(turned(f) for f in reversed(middle)), turned(first))
+        if others is not None and len(middle) == 1 and plain(middle[0], self.static):
+            return scaled(self.number(ones * others), call("sum of entries", self.matrix(middle[0])))
+        total = call("total", self._across(last, tuple(turned(f) for f in reversed(middle))))
+        return scaled(self.number(ones), total)
+
+    def _across(self, vector: Matrix, matrices: tuple[Matrix, ...]) -> Array:
         """Rows times matrices on the right."""
+        number = constant(vector)
+        thin = number is not None and bool(matrices) and diagonal(matrices[0]) and even(matrices[0]) is None
+        rows = self.plain_number(number) if thin and number is not None else self._vector(vector)
         for m in matrices:
-            rows = matmul(rows, self._plain(m)) if plain(m) else call("apply", self.matrix(turned(m)), rows)
+            if (span := placed(m)) is not None:
+                rows = cut(rows, "last", span, m.shape[0])
+            elif (span := picked(m)) is not None:
+                rows = call("put among", rows, Dimension(span[0]), Dimension(m.shape[1]))
+            elif diagonal(m):
+                number = even(m)
+                rows = multiply([self.on_diagonal(m), rows]) if number is None else scaled(self.number(number), rows)
+            elif batched(m, self.static):
+                rows = call("apply", self.matrix(turned(m)), rows)
+            else:
+                rows = matmul(rows, self.matrix(m))
         return rows
 
     def _vector(self, e: Matrix) -> Array:
-        """A factor that is a column or a row."""
-        if e.shape[1] != 1 and e.shape[0] == 1:
-            return self._vector(turned(e))
-        match e:
-            case _ if e.shape[1] != 1:
-                pass
-            case At():
-                return Member(self._letter(e.family), self.time(e.time))
-            case Adjoint(of=At() as v):
-                return Member(self.names.adjoint(v.family.name), self.time(v.time))
-            case Direct(of=At() as v):
-                return Member(self.names.direct(v.family.name), self.time(v.time))
-            case LossGradient():
-                return Name(self.gradients[e])
-            case MatrixSymbol():
-                return Name(self._letter(e))
-            case Transpose():
-                return call("only row", self._plain(e.args[0]))
-            case Power():
-                return call("elementwise power", self.rows(e.args[0]), Time(self.time(e.args[1])))
-            case Plus() | Block():
-                return self.rows(e)
+        """A factor that is a column or a row, as an array."""
+        if e.shape[1] != ONE:
+            return self._vector(turned(e)) if e.shape[0] == ONE else self._refuse(e)
+        if constant(e) is not None or type(e) in COLUMNS:
+            return self.array(e)
+        letter = self.letter(e)
+        if letter is not None:
+            return letter
+        if plain(turned(e), self.static):
+            return call("only row", self.matrix(turned(e)))
+        if type(e) is Power:
+            return call("elementwise power", self.rows(e.args[0]), Time(self.time(e.args[1])))
+        return self._refuse(e)
+
+    def _refuse(self, e: Matrix) -> Array:
         raise NoArrayFormError(f"{e} stands where a column is expected")
-
-    def _letter(self, symbol: MatrixSymbol) -> str:
-        return self.letters.get(symbol.name) or self.names.own(symbol.name)
-
-    def _plain(self, e: Matrix) -> Array:
-        match e:
-            case MatrixSymbol():
-                return Name(self._letter(e))
-            case Transpose():
-                return Turned(self._plain(e.args[0]))
-            case Plus():
-                return add([self._plain(a) for a in e.args])
-            case Times():
-                product = self._plain(e.args[0])
-                for a in e.args[1:]:
-                    product = matmul(product, self._plain(a))
-                return product
-            case Scale():
-                return scaled(self.number(e.args[0]), self._plain(e.args[1]))
-            case Power():
-                return call("power", self.matrix(e.args[0]), Time(self.time(e.args[1])))
-            case Identity():
-                return call("identity", Dimension(e.shape[0]))
-        raise NoArrayFormError(f"{e} stands where a matrix is expected")
 
     def _spread(self, rows: Array, size: Expr) -> Array:
         return call("spread", rows, Dimension(self.names.batch), Dimension(size))
 
-    def _outer_sum(self, word: Word, variable: MatrixSymbol) -> Array:
-        """Σ over the samples of column · rowᵀ."""
-        first, *rest = word.segments
-        if not rest:
-            return call("sum over samples, a row", self._column(word))
-        middle = [self._segment(s) for s in rest[:-1]] + [self.rows(s) for s in word.scalars]
-        left = multiply([self._segment(first), *middle])
-        right = self._segment(rest[-1])
-        if not any(batched(f) for f in (*first, *(f for s in rest[:-1] for f in s), *word.scalars)):
-            left = self._spread(left, variable.shape[0])
-        if not any(batched(f) for f in rest[-1]):
-            right = self._spread(right, variable.shape[1])
-        return scaled(self.number(word.number), matmul(Turned(left), right))
+    def _beside(self, e: Block) -> Array:
+        lower = self.stored if batched(e, self.static) else self._alone
+        return call("beside", Rows((tuple(lower(cell) for (cell,) in e.rows),)))
 
-    def _matrix_word(self, word: Word, whole: Matrix) -> Array:
-        scalars = [self.rows(s) for s in word.scalars]
-        segments = word.segments
-        if not segments:
-            body: Array = call("identity", Dimension(whole.shape[0]))
-        elif 1 in whole.shape:
-            body = call("as a column" if whole.shape[1] == 1 else "as a row",
-                        multiply([self._segment(s) for s in segments]))
-        elif len(segments) > 1:
-            scalars = [self._segment(s) for s in segments[1:-1]] + scalars
-            body = call("outer", self._segment(segments[0]), self._segment(segments[-1]))
-        else:
-            body = self._factor(segments[0][0])
-            for f in segments[0][1:]:
-                body = matmul(body, self._factor(f))
-        spread: list[Array] = [call("as a column", s) for s in scalars]
-        return scaled(self.number(word.number), multiply([*spread, body]))
+    def _alone(self, e: Matrix) -> Array:
+        return call("zeros", Dimension(e.shape[0])) if type(e) is Zero else self.array(e)
 
-    def _factor(self, e: Matrix) -> Array:
-        if type(e) is At and e.shape != UNIT_SHAPE:
-            return Member(self._letter(e.family), self.time(e.time))
-        return self._plain(e)
+
+def _rebuilt(word: Word, factors: tuple[Matrix, ...], number: Expr | None = None) -> Matrix:
+    """The word with other factors, as an expression."""
+    body = factors[0] if len(factors) == 1 else Times(*factors)
+    for s in word.scalars if number is None else ():
+        body = Multiple(s, body)
+    c = word.number if number is None else number
+    return body if c == 1 else Scale(c, body)
+
+
+COLUMNS: dict[type, Callable[..., Array]] = {
+    Plus: lambda lower, e: add(lower.beside(e.args, lower.rows)),
+    Hadamard: lambda lower, e: multiply(lower.beside(e.args, lower.rows)),
+    Apply: lambda lower, e: Mapped(str(e.args[0]), lower.array(e.args[1])),
+    Block: Lowering._beside,
+}
+"""How the columns that are no products are written."""

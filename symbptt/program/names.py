@@ -24,14 +24,17 @@ class Names:
         model = derivation.model
         self._taken = set(UNAVAILABLE)
         self._given: dict[tuple[str, str], str] = {}
-        variables = [*(p.name for p in model.parameters), *model.families]
         earlier = [initial_name(member) for member in model.initial]
-        for name in (*variables, *(c.name for c in model.constants)):
+        self.static = frozenset(str(s.name) for s in model.static)
+        variables = [*(p.name for p in model.parameters), *(s.name for s in model.static), *model.families]
+        for name in (*variables, *(c.name for c in model.constants), *(c.name for c in model.counts.values())):
             self.add("own", name, name)
+        for equation in model.computed:
+            self.add("own", initial_name(equation.left), initial_name(equation.left))
         for name in model.families:
             self.add("adjoint", name, f"dL_d{name}")
             self.add("direct", name, f"direct_{name}")
-        for name in (*(p.name for p in model.parameters), *earlier):
+        for name in (*(p.name for p in (*model.parameters, *model.static)), *earlier):
             self.add("gradient", name, f"d{name}")
         self.batch = self.add("local", "B", "B", "batch")
 
@@ -46,7 +49,7 @@ class Names:
         return self._given[kind, key]
 
     def own(self, name: str) -> str:
-        """The local name of a parameter, family or constant."""
+        """The local name of a parameter, static column, family, constant, count or computed initial value."""
         return self._given["own", name]
 
     def adjoint(self, family: str) -> str:
@@ -58,5 +61,5 @@ class Names:
         return self._given["direct", family]
 
     def gradient(self, key: str) -> str:
-        """The local name of the gradient of a parameter or an initial value."""
+        """The local name of the gradient of a parameter, a static column or an initial value."""
         return self._given["gradient", key]

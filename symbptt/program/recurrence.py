@@ -1,21 +1,23 @@
-"""The functions forward, objective and backward of a program, from the lines of the derivation."""
+"""The functions forward and backward of a program, from the lines of the derivation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from sympy import Integer, MatrixSymbol
+from sympy import MatrixSymbol
 
-from symbptt.bptt.backward import Edge, weight_of
+from symbptt.bptt.backward import Edge
 from symbptt.derivation import Derivation, Line
 from symbptt.expr.build import plus
 from symbptt.expr.index import Index, T, index, t
-from symbptt.expr.nodes import Adjoint, At, Direct, Loss, LossGradient, Matrix
+from symbptt.expr.nodes import Adjoint, At, Direct, Matrix
 from symbptt.expr.walk import substitute
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Call, Dimension, Entry, Member, Name, Time, add, call, scaled
+from symbptt.program.array import Array, Call, Dimension, Entry, Member, Name, add, call, parts, sliced
 from symbptt.program.lower import Lowering
 from symbptt.program.names import Names
+from symbptt.program.objective import DIRECT, GIVEN, NOW, STATES, Sent
 from symbptt.program.sizes import axes
 from symbptt.program.statements import (
     Assign,
@@ -23,8 +25,6 @@ from symbptt.program.statements import (
     Condition,
     Function,
     Loop,
-    LossCall,
-    OpaqueLoss,
     Output,
     Read,
     Statement,
@@ -32,8 +32,13 @@ from symbptt.program.statements import (
     names_in,
 )
 
-GIVEN, STATES, DIRECT = "given", "states", "direct"
-NOW = index(t)
+
+class _Gathered(NamedTuple):
+    """The statements of one gradient: before the loop, in it, behind it."""
+
+    start: Assign | None
+    timed: tuple[Statement, ...]
+    once: tuple[Statement, ...]
 
 
 class Bodies:
@@ -43,16 +48,7 @@ class Bodies:
         self.derivation, self.names = derivation, names
         self.model = derivation.model
         self.lower = Lowering(names)
-        self.direct = self._sent()
-
-    def _sent(self) -> dict[str, tuple[str, Matrix]]:
-        """For every family that a loss reads, the label of a line and what the losses send to it at t."""
-        found: dict[str, tuple[str, Matrix]] = {}
-        for line in self.derivation.of_kind("direct", "boundary", "adjoint"):
-            sent = [e.value for e in line.edges if e.through is None and type(e.value) is not Direct]
-            if sent and line.name not in found:
-                found[line.name] = (line.label, plus(sent))
-        return found
+        self.sent = Sent(derivation)
 
     def forward(self) -> Function:
         """The equations, in the order of one step."""
@@ -60,8 +56,10 @@ class Bodies:
         body = tuple(Assign(Member(own(e.name), NOW), self.lower.stored(e.right),
                             (self.derivation.label("model", e.name),)) for e in model.order)
         fresh = [v for v in model.defined if v not in {m.family.name for m in model.initial}]
-        used = names_in(body)
-        heads: list[Statement] = [self._read(v.name) for v in (*model.inputs, *model.targets) if own(v.name) in used]
+        used, back = names_in(body), _read_before(body)
+        heads: list[Statement] = [self._read(v.name, own(v.name) in back) for v in (*model.inputs, *model.targets)
+                                  if own(v.name) in used]
+        heads += self._computed([own(v) for v in model.defined])
         for e in model.equations:
             heads.append(Steps(Name(own(e.name))) if e.name in fresh else
                          Assign(Name(own(e.name)), call("steps from", *self._earlier(e.name))))
@@ -69,95 +67,57 @@ class Bodies:
                         for e in model.equations)
         return Function((*heads, Loop("t", Index(1), index(T), body)), (results,))
 
-    def _earlier(self, name: str) -> tuple[Array, ...]:
-        return tuple(Entry(GIVEN, initial_name(m)) for m in self.model.initial if m.family.name == name)
+    def _computed(self, used: Iterable[str]) -> list[Statement]:
+        """The values before the first step that equations define, of the families among the used names."""
+        return [Assign(Name(self.names.own(key)), self.lower.stored(e.right), (self.derivation.label("model", key),))
+                for e in self.model.computed for key in (initial_name(e.left),) if self.names.own(e.name) in used]
 
-    def _read(self, name: str, later: int = 0) -> Read:
+    def _earlier(self, name: str) -> tuple[Array, ...]:
+        return tuple(Entry(GIVEN, initial_name(m)) if m in self.model.given else Name(self.names.own(initial_name(m)))
+                     for m in self.model.initial if m.family.name == name)
+
+    def _read(self, name: str, back: bool, later: int = 0) -> Read:
         stack: Array = Entry(STATES if name in self.model.defined else GIVEN, name)
         if name in {v.name for v in self.model.targets}:
             stack = call("in one dtype", stack)
-        return Read(Name(self.names.own(name)), stack, self._earlier(name), later)
+        return Read(Name(self.names.own(name)), stack, self._earlier(name) if back else (), later)
 
-    def read_used(self, used: Iterable[str], later: dict[str, int] | None = None) -> list[Statement]:
-        """The families among the used names, from what is given and from the states."""
-        wanted, ahead = frozenset(used), later or {}
-        return [self._read(name, ahead.get(name, 0)) for name in self.model.families if self.names.own(name) in wanted]
+    def read_used(self, body: object, later: dict[str, int] | None = None) -> list[Statement]:
+        """The families that a body reads, from what is given and from the states."""
+        used, back, ahead = names_in(body), _read_before(body), later or {}
+        return [*self._computed(back), *(self._read(name, self.names.own(name) in back, ahead.get(name, 0))
+                                         for name in self.model.families if self.names.own(name) in used)]
 
     def read_direct(self, used: Iterable[str], later: dict[str, int] | None = None) -> list[Statement]:
         """The direct gradients among the used names."""
         wanted, ahead = frozenset(used), later or {}
         return [Read(Name(self.names.direct(name)), Entry(DIRECT, name), (), ahead.get(name, 0))
-                for name in self.direct if self.names.direct(name) in wanted]
-
-    def losses(self) -> tuple[OpaqueLoss, ...]:
-        """The opaque losses, each once."""
-        found: dict[str, OpaqueLoss] = {}
-        for term in self.model.losses:
-            arguments = tuple(str(a.family.name) for a in term.loss.args[1:])
-            found.setdefault(term.loss.name, OpaqueLoss(term.loss.name, arguments, self._carrying(term.loss)))
-        return tuple(found.values())
-
-    def _carrying(self, loss: Loss) -> tuple[int, ...]:
-        targets = {v.name for v in self.model.targets}
-        return tuple(k for k, a in enumerate(loss.args[1:]) if a.family.name not in targets)
-
-    def objective(self) -> Function:
-        """The losses of every step and sample, and what they send to the families that they read."""
-        called: dict[Loss, str] = {}
-        gradients: dict[Matrix, str] = {}
-        body: list[Statement] = []
-        for loss in dict.fromkeys(term.loss for term in self.model.losses):
-            call_, found = self._loss_call(loss, len(called))
-            called[loss] = call_.values.text
-            gradients |= found
-            body.append(call_)
-        lower = Lowering(self.names, gradients)
-        label = self.derivation.label("objective", "L")
-        terms = [scaled(lower.number(weight_of(term, T)), Name(called[term.loss])) for term in self.model.losses]
-        delayed = self.read_used(names_in(tuple(body)))
-        total = Assign(Name("values"), add(terms), (label,))
-        sent = tuple(Assign(Entry(DIRECT, name), lower.rows(value), (line,))
-                     for name, (line, value) in self.direct.items())
-        return Function((*delayed, *body, total, *sent), ())
-
-    def _loss_call(self, loss: Loss, count: int) -> tuple[LossCall, dict[Matrix, str]]:
-        tail = f"_{count + 1}" if count else ""
-        values = Name(self.names.add("values", str(count), f"{loss.name}_values{tail}"))
-        gradients: dict[Matrix, str] = {}
-        listed = []
-        for k in self._carrying(loss):
-            label = f"d{loss.name}_d{loss.args[1 + k].family.name}{tail}"
-            local = self.names.add("loss gradient", f"{count} {k}", label)
-            gradients[LossGradient(loss, Integer(k))] = local
-            listed.append(Name(local))
-        arguments = tuple(self._argument(a) for a in loss.args[1:])
-        return LossCall(values, tuple(listed), loss.name, arguments, self._carrying(loss)), gradients
-
-    def _argument(self, member: At) -> Array:
-        name = member.family.name
-        if member.time == NOW:
-            return Entry(STATES if name in self.model.defined else GIVEN, name)
-        return call("stack back", Name(self.names.own(name)), Time(NOW - member.time))
+                for name in self.sent.by_family if self.names.direct(name) in wanted]
 
     def backward(self) -> Function:
         """The recursion: every adjoint once, downward in time; gradients of parameters summed on the way."""
-        lines = self.derivation.lines
-        families = [*(e.name for e in reversed(self.model.order)), *(v.name for v in self.model.inputs)]
-        reached = [name for name in families if any(a.kind == "adjoint" and a.name == name for a in lines)]
-        body: list[Statement] = [self._adjoint(name) for name in reached]
-        parameters = [self._parameter(p) for p in self.model.parameters]
-        body += [step for _, step in parameters if step is not None]
-        initial = [s for m in self._with_gradient() for s in self._initial(m)]
+        model = self.model
+        families = [*(e.name for e in reversed(model.order)), *(v.name for v in model.inputs)]
+        reached = [name for name in families if any(a.name == name for a in self.derivation.of_kind("adjoint"))]
+        gathered = [self._gathered(p) for p in (*model.parameters, *model.static)]
+        body = [*map(self._adjoint, reached), *(s for g in gathered for s in g.timed)]
+        once = [s for g in gathered for s in g.once]
+        needed = names_in(tuple(once))
+        initial = [s for m in model.initial if self._wanted(m, needed) for s in self._initial(m)]
         results = (self._grads(set(reached)), self._adjoints(set(reached)))
-        used = names_in((tuple(body), tuple(initial)))
-        head: list[Statement] = [*self.read_used(used), *self.read_direct(used)]
+        whole = (tuple(body), tuple(initial), tuple(once))
+        head: list[Statement] = [*self.read_used(whole), *self.read_direct(names_in(whole))]
         head += [Steps(Name(self.names.adjoint(name))) for name in reached]
-        head += [zero for zero, _ in parameters]
-        return Function((*head, Loop("t", index(T), Index(1), tuple(body), down=True), *initial), results)
+        head += [g.start for g in gathered if g.start is not None]
+        return Function((*head, Loop("t", index(T), Index(1), tuple(body), down=True), *initial, *once), results)
 
     def _with_gradient(self) -> list[At]:
+        """The given values before the first step that are no targets."""
         targets = {v.name for v in self.model.targets}
-        return [m for m in self.model.initial if m.family.name not in targets]
+        return [m for m in self.model.given if m.family.name not in targets]
+
+    def _wanted(self, member: At, needed: Iterable[str]) -> bool:
+        return member in self._with_gradient() or self.names.gradient(initial_name(member)) in needed
 
     def _adjoint(self, name: str) -> Statement:
         lines = [a for a in self.derivation.of_kind("boundary", "adjoint") if a.name == name]
@@ -184,15 +144,30 @@ class Bodies:
                 found.append(value)
         return found
 
-    def _parameter(self, symbol: MatrixSymbol) -> tuple[Statement, Statement | None]:
+    def _gathered(self, symbol: MatrixSymbol) -> _Gathered:
+        """The gradient of a parameter, summed over the samples, or of a static column, a sample a row."""
         line = self.derivation.line("gradient", symbol.name)
         target = Name(self.names.gradient(symbol.name))
-        labels = () if line.edges else (line.label,)
-        start = Assign(target, call("zeros like", Name(self.names.own(symbol.name))), labels)
-        if not line.edges:
-            return start, None
-        value = plus([e.value for e in line.edges])
-        return start, Assign(target, self.lower.summed(value, symbol), (line.label,), augmented=True)
+        start = Assign(target, call("zeros like", Name(self.names.own(symbol.name))),
+                       () if line.edges else (line.label,))
+        every_step = [e.through is not None and bool(e.through.time.terms) for e in line.edges]
+        timed = [e.value for e, each in zip(line.edges, every_step, strict=True) if each]
+        once = [e.value for e, each in zip(line.edges, every_step, strict=True) if not each]
+        added = [list(self._added(target, plus(values), symbol, line.label)) if values else []
+                 for values in (timed, once)]
+        if not added[0] and len(added[1]) == 1 and added[1][0].target == target:
+            value = added[1][0].value
+            fresh = call("copy", value) if isinstance(value, Name | Member) else value
+            return _Gathered(None, (), (Assign(target, fresh, (line.label,)),))
+        return _Gathered(start, *map(tuple, added))
+
+    def _added(self, target: Name, value: Matrix, symbol: MatrixSymbol, label: str) -> Iterator[Assign]:
+        if symbol.name in self.names.static:
+            yield Assign(target, self.lower.stored(value), (label,), augmented=True)
+            return
+        for span, part in self.lower.gradient(value):
+            place = target if span is None else sliced(target, "rows", span, symbol.shape[0])
+            yield Assign(place, part, (label,), augmented=True)
 
     def _initial(self, member: At) -> list[Statement]:
         """∂L/∂v at a time before the first; a consumer after T sends nothing."""
@@ -216,6 +191,7 @@ class Bodies:
         found = [Output(p.name, Name(self.names.gradient(p.name)), axes(p)) for p in self.model.parameters]
         found += [Output(v.name, self._stacked(v.name, v, reached), ("T", "B", v.shape[0]))
                   for v in self.model.inputs]
+        found += [Output(v.name, Name(self.names.gradient(v.name)), ("B", v.shape[0])) for v in self.model.static]
         return (*found, *(Output(initial_name(m), Name(self.names.gradient(initial_name(m))),
                                  ("B", m.family.shape[0])) for m in self._with_gradient()))
 
@@ -228,3 +204,7 @@ class Bodies:
             return call("stack", Name(self.names.adjoint(name)))
         return call("zeros", Dimension("T"), Dimension(self.names.batch), Dimension(symbol.shape[0]))
 
+
+def _read_before(body: object) -> frozenset[str]:
+    """The variables of which a body reads a value before the first step; loops start at 1."""
+    return frozenset(p.name for p in parts(body) if isinstance(p, Member) and p.time.const < (0 if p.time.terms else 1))

@@ -44,12 +44,12 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
     raise NotImplementedError
 
 
-def _agree(what: str, found: Any, right: Any, terms: Any) -> bool:
+def _agree(what: str, found: Any, right: Any, terms: Any, limit: float = 1e-11) -> bool:
     """Print how far two arrays are apart, measured by the sum of absolute terms; True where that is rounding."""
     fits = np.shape(found) == np.shape(right)
     apart, scale = float(np.max(np.abs(np.asarray(found) - right))) if fits else np.inf, float(np.max(terms))
     error = apart / scale if scale else apart and np.inf
-    good = bool(error <= 1e-11)
+    good = bool(error <= limit)
     print(f"    {what:<40} {np.shape(found)!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
     return good
 
@@ -69,6 +69,29 @@ def _complex_step(
         slopes = _objective(shifted_params, shifted_data, states, loss)[0].imag / 1e-30
         derivative[place], terms[place] = slopes.sum(), np.abs(slopes).sum()
     return derivative, terms
+
+
+def _one_sided(
+    step: float,
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    loss: Mapping[str, Loss],
+    grads: Mapping[str, Array],
+) -> tuple[Any, float, float]:
+    """The difference quotient of L along one direction, what the gradients make of it, the sum of absolute terms."""
+    random = np.random.default_rng(2)
+    direction: dict[str, Any] = {name: random.normal(size=gradient.shape) for name, gradient in grads.items()}
+    after_params = {name: value + step * direction.get(name, 0) for name, value in params.items()}
+    after_data = {name: value + step * direction.get(name, 0) for name, value in data.items()}
+    before = _objective(params, data, forward(params, data), loss)[0].sum()
+    after = _objective(after_params, after_data, forward(after_params, after_data), loss)[0].sum()
+    products = [grads[name] * direction[name] for name in grads]
+    return (after - before) / step, float(sum(map(np.sum, products))), float(sum(np.sum(abs(p)) for p in products))
+
+
+def _mask(T: int, B: int) -> Array:
+    """A mask with zeros and ones; the first step counts for every sample of two."""
+    return np.asarray((np.arange(T)[:, None] + np.arange(B)) % 3 != 2, dtype=float)[..., None]
 
 
 def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -170,6 +193,13 @@ def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
     return {name: loss}
 
 
+def _no_loss(loss: Any) -> dict[str, Loss]:
+    """Nothing: the model states its losses."""
+    if loss is not None:
+        raise TypeError("the model states its losses itself; leave loss out")
+    return {}
+
+
 def _named_losses(loss: Any, *names: str) -> dict[str, Loss]:
     """The losses that the caller has to pass, by name."""
     if not isinstance(loss, Mapping) or not all(callable(loss.get(name)) for name in names):
@@ -180,7 +210,7 @@ def _named_losses(loss: Any, *names: str) -> dict[str, Loss]:
 def _evaluated(
     loss: Mapping[str, Loss], name: str, arguments: tuple[Array, ...], carrying: tuple[int, ...]
 ) -> tuple[Array, tuple[Array, ...]]:
-    """The values of a loss, and its gradients with respect to the arguments at the positions `carrying`."""
+    """The values of a loss, (T, B, 1), and its gradients with respect to the arguments at the positions `carrying`."""
     values, gradients = loss[name](*arguments)
     found = tuple(map(np.asarray, gradients if len(carrying) > 1 else (gradients,)))
     right = tuple(arguments[position].shape for position in carrying)
@@ -189,7 +219,7 @@ def _evaluated(
     if tuple(gradient.shape for gradient in found) != right:
         shapes = ", ".join(str(gradient.shape) for gradient in found)
         raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
-    return np.asarray(values), found
+    return np.asarray(values)[..., None], found
 
 
 def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:
@@ -222,3 +252,101 @@ def _outer(a: Array, b: Array) -> Any:
 def _blocks(B: int, rows: list[list[Array]]) -> Array:
     """The block matrix of every sample, (B, m, n); a block without samples is the same in all of them."""
     return np.block([[np.broadcast_to(cell, (B, *cell.shape[-2:])) for cell in row] for row in rows])
+
+
+def _placed(rows: Array, start: int, size: int, axis: int = -1) -> Array:
+    """An array among zeros: along the axis it begins at `start`, and `size` is the length with the zeros."""
+    rows = np.moveaxis(rows, axis, -1)
+    whole = np.zeros((*rows.shape[:-1], size), rows.dtype)
+    whole[..., start : start + rows.shape[-1]] = rows
+    return np.moveaxis(whole, -1, axis)
+
+
+def _at_last(stack: Array) -> Array:
+    """The stack with zeros before its last step."""
+    last = np.zeros_like(stack)
+    last[-1] = stack[-1]
+    return last
+
+
+def _count(name: str, mask: Array) -> Array:
+    """The number of steps that count for each sample, (B, 1); a mean over none of them is refused."""
+    total = mask.sum(axis=0)
+    if np.any(total == 0):
+        sample = int(np.argmax(total[:, 0] == 0))
+        raise ValueError(f'data["{name}"] has no step that counts for sample {sample}; a mean divides by their number')
+    return np.asarray(total)
+
+
+def _require_sum_one(name: str, target: Array, mask: Any = 1.0) -> None:
+    """Refuse a target that breaks the assumption of the model, in a step that counts."""
+    if np.any(abs((target.sum(axis=-1, keepdims=True) - 1) * mask) > 1e-3):
+        raise ValueError(f'data["{name}"]: the model assumes that the entries of every step add up to one')
+
+
+def _absolute(z: Array) -> Any:
+    """The absolute value; the sign is that of the real part, as in all branches below."""
+    return np.where(z.real < 0, -z, z)
+
+
+def _step(z: Array) -> Any:
+    """One above zero, else zero."""
+    return (z.real > 0).astype(z.dtype)
+
+
+def _sign(z: Array) -> Any:
+    """The sign; zero at zero."""
+    return np.sign(z.real).astype(z.dtype)
+
+
+def _sigmoid(z: Array) -> Any:
+    """The logistic function; the exponent is never positive, so that nothing overflows and small values are exact."""
+    small = np.exp(-_absolute(z))
+    return np.where(z.real < 0, small, 1) / (1 + small)
+
+
+def _relu(z: Array) -> Any:
+    """The positive part."""
+    return np.where(z.real <= 0, 0, z)
+
+
+def _leaky_relu(z: Array) -> Any:
+    """The argument above zero, a hundredth of it below."""
+    return np.where(z.real <= 0, z / 100, z)
+
+
+def _elu(z: Array) -> Any:
+    """The argument above zero, exp(z) - 1 below."""
+    return np.where(z.real <= 0, np.expm1(z - _relu(z)), z)
+
+
+def _softplus(z: Array) -> Any:
+    """The function log(1 + exp(z)); the exponent is never positive."""
+    return _relu(z) + np.log1p(np.exp(-_absolute(z)))
+
+
+def _silu(z: Array) -> Any:
+    """The argument times the logistic function of it."""
+    return z * _sigmoid(z)
+
+
+def _softsign(z: Array) -> Any:
+    """The function z / (1 + |z|)."""
+    return z / (1 + _absolute(z))
+
+
+def _hard_tanh(z: Array) -> Any:
+    """The argument between -1 and 1, and these beyond."""
+    return np.where(z.real <= -1, -1, np.where(z.real >= 1, 1, z))
+
+
+def _softmax(z: Array) -> Any:
+    """Exponentials along the last axis over their sum; the largest exponent is 0."""
+    powers = np.exp(z - z.real.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def _log_softmax(z: Array) -> Any:
+    """The logarithm of the softmax, without the softmax."""
+    low = z - z.real.max(axis=-1, keepdims=True)
+    return low - np.log(np.exp(low).sum(axis=-1, keepdims=True))

@@ -20,7 +20,8 @@ def variables(model: Model, names: Names) -> tuple[Variable, ...]:
     found = [Variable(p.name, names.own(p.name), "params", axes(p)) for p in model.parameters]
     found += [Variable(v.name, names.own(v.name), "data", ("T", "B", v.shape[0]))
               for v in (*model.inputs, *model.targets)]
-    found += [Variable(initial_name(m), initial_name(m), "data", ("B", m.family.shape[0])) for m in model.initial]
+    found += [Variable(s.name, names.own(s.name), "data", ("B", s.shape[0])) for s in model.static]
+    found += [Variable(initial_name(m), initial_name(m), "data", ("B", m.family.shape[0])) for m in model.given]
     return tuple(found)
 
 

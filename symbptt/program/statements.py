@@ -9,9 +9,9 @@ from typing import TypeAlias
 from sympy import Expr
 
 from symbptt.expr.index import Index
-from symbptt.program.array import Array, Entry, Member, Name, parts
+from symbptt.program.array import Array, Entry, Member, Name, Slice, parts
 
-Target: TypeAlias = Name | Member | Entry
+Target: TypeAlias = Name | Member | Entry | Slice
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,16 @@ class LossCall:
 
 
 @dataclass(frozen=True)
+class Require:
+    """Refuse a target whose entries do not add up to one where it counts: where its mask is not 0, or at T alone."""
+
+    key: str
+    stack: Name
+    mask: Name | None
+    last: bool
+
+
+@dataclass(frozen=True)
 class Loop:
     """For each time from first to last, upward or downward."""
 
@@ -79,12 +89,12 @@ class Branch:
     cases: tuple[tuple[Condition | None, tuple[Statement, ...]], ...]
 
 
-Statement: TypeAlias = Assign | Steps | Read | LossCall | Loop | Branch
+Statement: TypeAlias = Assign | Steps | Read | LossCall | Require | Loop | Branch
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A parameter, input, target or initial value: its key, where it is given, and its shape by axes.
+    """A parameter, input, target, static column or initial value: its key, where it is given, and its shape by axes.
 
     local is its name in the program; an axis is "T", "B" or a form in the sizes.
     """

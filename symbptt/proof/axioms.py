@@ -11,8 +11,7 @@ What follows from others is no axiom. The last summand: split, then the first of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sympy import Expr
 
@@ -29,8 +28,7 @@ class Refused(ValueError):
 Law: TypeAlias = tuple[Matrix, Matrix, tuple[Index, ...]]
 
 
-@dataclass(frozen=True)
-class Axiom:
+class Axiom(NamedTuple):
     """A named law. `law` maps parameters to (left, right, conditions); `source` says where it stands."""
 
     law: Callable[..., Law]
@@ -171,11 +169,6 @@ def block_plus(a: Block, b: Block) -> Law:
     return Plus(a, b), block([[Plus(x, y) for x, y in zip(p, q, strict=True)] for p, q in rows]), ()
 
 
-def block_scale(c: Expr, a: Block) -> Law:
-    """Scalars: c [A_pq] = [c A_pq]."""
-    return nodes.Scale(c, a), block([[nodes.Scale(c, x) for x in row] for row in a.rows]), ()
-
-
 def block_transpose(a: Block) -> Law:
     """[A_pq]ᵀ = [A_qpᵀ]."""
     return nodes.Transpose(a), block([[nodes.Transpose(x) for x in column] for column in zip(*a.rows, strict=True)]), ()
@@ -186,15 +179,6 @@ def block_zero(a: Block) -> Law:
     if any(type(x) is not nodes.Zero for row in a.rows for x in row):
         raise Refused("a cell is not zero")
     return a, nodes.Zero(*a.shape), ()
-
-
-def block_identity(a: Block) -> Law:
-    """Diag(I, …, I) = I."""
-    for p, row in enumerate(a.rows):
-        for q, x in enumerate(row):
-            if type(x) is not (nodes.Identity if p == q else nodes.Zero):
-                raise Refused("a cell is neither the identity on the diagonal nor zero off it")
-    return a, nodes.Identity(a.shape[0]), ()
 
 
 def block_single(a: Matrix) -> Law:
@@ -221,6 +205,16 @@ def scalar_transpose(s: Matrix) -> Law:
     return nodes.Transpose(s), s, ()
 
 
+def delta_same(a: Index) -> Law:
+    """δ_{aa} = 1."""
+    return nodes.Delta(a, a), nodes.Identity(ONE), ()
+
+
+def delta_apart(a: Index, b: Index) -> Law:
+    """δ_{ab} = 0 for b - a - 1 ≥ 0."""
+    return nodes.Delta(a, b), nodes.Zero(ONE, ONE), (b - a - 1,)
+
+
 def _sum_of(cells: list[Matrix]) -> Matrix:
     return cells[0] if len(cells) == 1 else Plus(*cells)
 
@@ -231,9 +225,9 @@ LAWS: dict[str, tuple[Callable[..., Law], ...]] = {
         product_constant, scalar_multiple, multiple_identity, scalar_transpose),
     "Graham, Knuth and Patashnik, Concrete Mathematics, §2.1–2.4": (
         sum_empty, sum_first, sum_terms, sum_split, sum_shift, sum_reflect, sum_left, sum_right, sum_plus,
-        sum_transpose, sum_exchange),
+        sum_transpose, sum_exchange, delta_same, delta_apart),
     "Horn and Johnson, Matrix Analysis, §0.7": (
-        block_times, block_plus, block_scale, block_transpose, block_zero, block_identity, block_single),
+        block_times, block_plus, block_transpose, block_zero, block_single),
 }
 """The laws by source."""
 

@@ -18,7 +18,7 @@ from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr import nodes
 from symbptt.expr.index import Index, IndexVar, T, index, nonnegative, t
-from symbptt.expr.nodes import Adjoint, At, Binder, Direct, Matrix
+from symbptt.expr.nodes import At, Binder, Derivative, Matrix, Tangent
 from symbptt.expr.walk import free_indices, substitute, visit
 from symbptt.proof.axioms import AXIOMS, Refused
 from symbptt.proof.statement import Definition, Proof, Theorem
@@ -26,7 +26,7 @@ from symbptt.proof.statement import Definition, Proof, Theorem
 Polynomial: TypeAlias = dict[tuple[Matrix, ...], Expr]
 Premises: TypeAlias = Sequence[Theorem]
 OPERATIONS = (nodes.Plus, nodes.Times, nodes.Scale, nodes.Multiple, nodes.Transpose, nodes.Power, nodes.Sum,
-              nodes.Product, nodes.Block, nodes.Loss)
+              nodes.Product, nodes.Block, nodes.Loss, nodes.Hadamard, nodes.Apply, nodes.Diagonal)
 """The classes whose value depends on the values of their operands alone: congruence holds for them."""
 
 
@@ -104,7 +104,7 @@ def ring(_: Context, _premises: Premises, left: Matrix, right: Matrix) -> Theore
     """⊢ left = right, when both are the same sum of words in their letters.
 
     The letters are what is no Plus, Times, Scale, Transpose, Zero or Identity. This is associativity, distributivity,
-    commutativity of +, scalars, units and (AB)ᵀ = BᵀAᵀ.
+    commutativity of +, scalars, units, (AB)ᵀ = BᵀAᵀ and diag(v)ᵀ = diag(v).
     """
     a, b = words(left), words(right)
     for word in a.keys() | b.keys():
@@ -141,7 +141,8 @@ def words(e: Matrix) -> Polynomial:
 
 
 def _turn(letter: Matrix) -> Matrix:
-    return letter.args[0] if type(letter) is nodes.Transpose else nodes.Transpose(letter)
+    return letter.args[0] if type(letter) is nodes.Transpose else \
+        letter if type(letter) is nodes.Diagonal else nodes.Transpose(letter)
 
 
 def axiom(_: Context, _premises: Premises, name: str, *args: object) -> Theorem:
@@ -162,10 +163,10 @@ def instance(context: Context, premises: Premises, *pairs: tuple[IndexVar, Index
 
 
 def entailment(_: Context, premises: Premises, *hypotheses: Index) -> Theorem:
-    """From H ⊢ a = b: K ⊢ a = b, when each form of H is ≥ 0 under K."""
+    """From H ⊢ a = b: K ⊢ a = b, when each form of H is ≥ 0 under K and T ≥ 1."""
     (p,), wanted = premises, list(map(index, hypotheses))
     for h in p.hypotheses:
-        if not nonnegative(h, wanted):
+        if not nonnegative(h, [*wanted, index(T) - 1]):
             raise Refused(f"{h} ≥ 0 does not follow from {', '.join(f'{k} ≥ 0' for k in wanted) or 'nothing'}")
     return _theorem(p.left, p.right, [replace(p, hypotheses=frozenset())], wanted)
 
@@ -271,9 +272,9 @@ def check(proof: Proof) -> Theorem:
 def admit(definitions: Iterable[Definition]) -> Context:
     """The definitions, when each head is defined once at each time and unfolding ends.
 
-    What is defined is a letter, a family member at t or at a fixed time, or ∂L/∂ or ∂⁺L/∂ of one. Recursions start at 1
-    or later, fixed members stand before 1. Recursions at t mention recursions at t + 1, t + 2, … or, at t, earlier
-    ones; abbreviations mention what is defined before them.
+    What is defined is a letter, a family member at t or at a fixed time, or ∂L/∂, ∂⁺L/∂ or d of one. Recursions start
+    at 1 or later, fixed members stand before 1. Recursions at t mention recursions at t + 1, t + 2, … or, at t, earlier
+    ones; those of d mention d at t - 1, t - 2, … or, at t, earlier. Abbreviations mention what is defined before them.
 
     Raises:
         Refused: one of these fails.
@@ -297,7 +298,7 @@ def admit(definitions: Iterable[Definition]) -> Context:
 
 def _head(e: Matrix) -> tuple[tuple[type | None, Matrix], Index | None]:
     """The family or letter, with what wraps it, and the time."""
-    inner = e.args[0] if isinstance(e, Adjoint | Direct) else e
+    inner = e.args[0] if isinstance(e, Derivative) else e
     kind = type(e) if inner is not e else None
     return ((kind, inner.family), inner.time) if type(inner) is At else ((kind, inner), None)
 
@@ -334,7 +335,10 @@ def _ends(d: Definition, number: int, time: Index | None, other: Definition, pla
     fixed = _fixed(other)
     if d.lo is None:
         return place < number or (fixed is not None and time is not None and not time.terms and time != fixed)
-    ahead = time - t if time is not None else index(t)
-    if ahead.terms or ahead.const < 0 or (other.lo is None and fixed is None):
+    ahead, up = time - t if time is not None else index(t), isinstance(d.left, Tangent)
+    if ahead.terms or (other.lo is None and fixed is None) or isinstance(other.left, Tangent) != up:
         return False
-    return fixed is not None or ahead.const > 0 or place < number
+    steps = -ahead.const if up else ahead.const
+    if fixed is not None:
+        return place < number if up else steps >= 0
+    return steps > 0 or (steps == 0 and place < number)

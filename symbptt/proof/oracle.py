@@ -2,7 +2,7 @@
 
 It shares no code with the rule table, the sweeps, the closed forms or the prover. Expressions are evaluated by their
 meaning; gradients come from forward-mode dual numbers through the equations of the model. An opaque loss contributes
-<∂ℓ/∂o_t, do_t> with random columns that stand for ∂ℓ/∂o_t.
+<∂ℓ/∂o_t, do_t> with random columns that stand for ∂ℓ/∂o_t, a loss with a name its own derivative.
 
 What it refutes is false. What it does not refute may be false still, but hardly: two sides that differ as polynomials
 of degree n in their entries agree at one random point with probability at most n / (2⁶¹ - 1), less than n · 5 · 10⁻¹⁹
@@ -11,53 +11,41 @@ of degree n in their entries agree at one random point with probability at most 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import product
-from operator import mul
 from random import Random
-from typing import Any, TypeAlias
 
 from sympy import Add, Expr, Integer, MatrixSymbol, Mul, Pow, Rational, Symbol
 
-from symbptt.expr import nodes
 from symbptt.expr.index import Index, IndexVar, T, t
 from symbptt.expr.nodes import At, Matrix
 from symbptt.expr.walk import free_indices
 from symbptt.model.spec import Equation, LossTerm, Model
+from symbptt.proof.elementary import Elementary
+from symbptt.proof.field import (
+    PRIME,
+    Array,
+    Dual,
+    MeaningError,
+    Tangents,
+    arranged,
+    constant,
+    directions,
+    inverse,
+    linear,
+    paired,
+    plus,
+    scaled,
+    zeros,
+)
+from symbptt.proof.meaning import Run, Valuation, Variable, value_of, variable
 from symbptt.proof.statement import Definition
 
-PRIME = 2**61 - 1
 SIZES = range(3, 8)
-LARGEST = 1000
-"""The longest sum or product that is evaluated."""
-
-Array: TypeAlias = tuple[tuple[int, ...], ...]
-"""A matrix by rows, entries from 0 to PRIME - 1."""
-
-Valuation: TypeAlias = Mapping[IndexVar, int]
-"""A value for every index variable."""
-
-Variable: TypeAlias = tuple[str, int | None]
-"""A parameter (its name, None) or the member of a family (its name, a time)."""
-
-
-class MeaningError(TypeError):
-    """The expression holds something that has no meaning here."""
-
-
-@dataclass(frozen=True)
-class Dual:
-    """value + ε · tangent with ε² = 0; a tangent that is zero is None, a value is computed when it is asked for."""
-
-    compute: Callable[[], Array]
-    tangent: Array | None = None
-
-    @cached_property
-    def value(self) -> Array:
-        """The value."""
-        return self.compute()
+BEFORE = -10**9
+"""A time before all others."""
 
 
 @dataclass(frozen=True)
@@ -81,224 +69,34 @@ class Counterexample:
         return f"for {', '.join(said)} {what} is {self.left} on the left and {self.right} on the right"
 
 
-# Arithmetic on arrays and dual numbers ----------------------------------------------------------------
-
-def added(a: Array, b: Array) -> Array:
-    """The sum a + b."""
-    return tuple(tuple((x + y) % PRIME for x, y in zip(p, q, strict=True)) for p, q in zip(a, b, strict=True))
-
-
-def multiplied(a: Array, b: Array) -> Array:
-    """The matrix product a b."""
-    columns = list(zip(*b, strict=True))
-    if len(a[0]) != len(b):
-        raise MeaningError(f"a matrix of {len(a[0])} columns times one of {len(b)} rows")
-    return tuple(tuple(sum(map(mul, row, column)) % PRIME for column in columns) for row in a)
-
-
-def scaled(c: int, a: Array) -> Array:
-    """The multiple c a."""
-    return tuple(tuple(c * x % PRIME for x in row) for row in a)
-
-
-def turned(a: Array) -> Array:
-    """The transpose of a."""
-    return tuple(zip(*a, strict=True))
-
-
-def zeros(rows: int, columns: int) -> Array:
-    """The zero matrix."""
-    return ((0,) * columns,) * rows
-
-
-def unit(size: int) -> Array:
-    """The identity matrix."""
-    return tuple(tuple(int(a == b) for b in range(size)) for a in range(size))
-
-
-def paired(a: Array, b: Array) -> int:
-    """<a, b> = tr(aᵀ b)."""
-    return sum(x * y for p, q in zip(a, b, strict=True) for x, y in zip(p, q, strict=True)) % PRIME
-
-
-def _both(a: Array | None, b: Array | None) -> Array | None:
-    return added(a, b) if a is not None and b is not None else a if b is None else b
-
-
-def _plus(a: Dual, b: Dual) -> Dual:
-    return Dual(lambda: added(a.value, b.value), _both(a.tangent, b.tangent))
-
-
-def _times(a: Dual, b: Dual) -> Dual:
-    """(a + ε a')(b + ε b') = a b + ε (a' b + a b')."""
-    first = None if a.tangent is None else multiplied(a.tangent, b.value)
-    second = None if b.tangent is None else multiplied(a.value, b.tangent)
-    return Dual(lambda: multiplied(a.value, b.value), _both(first, second))
-
-
-def _linear(f: Callable[[Array], Array], a: Dual) -> Dual:
-    return Dual(lambda: f(a.value), None if a.tangent is None else f(a.tangent))
-
-
-def _constant(a: Array) -> Dual:
-    return Dual(lambda: a)
-
-
-# Evaluation ----------------------------------------------------------------
-
-class _Run:
-    """Evaluates expressions as dual numbers; `leaf` gives the value and tangent of every variable."""
-
-    def __init__(self, oracle: Oracle, leaf: Callable[[Variable, Matrix], Dual]) -> None:
-        self.oracle, self.leaf = oracle, leaf
-
-    def dual(self, e: Matrix, times: Valuation) -> Dual:
-        """The value of an expression.
-
-        Raises:
-            MeaningError: it has none.
-        """
-        evaluate = MEANING.get(type(e))
-        if evaluate is None:
-            raise MeaningError(f"{type(e).__name__} has no meaning: {e}")
-        return evaluate(self, e, times)
-
-    def plus(self, e: nodes.Plus, times: Valuation) -> Dual:
-        return reduce(_plus, (self.dual(a, times) for a in e.args))
-
-    def times(self, e: nodes.Times, times: Valuation) -> Dual:
-        return reduce(_times, (self.dual(a, times) for a in e.args))
-
-    def scale(self, e: nodes.Scale, times: Valuation) -> Dual:
-        c = self.oracle.number(e.args[0], times)
-        return _linear(lambda a: scaled(c, a), self.dual(e.args[1], times))
-
-    def multiple(self, e: nodes.Multiple, times: Valuation) -> Dual:
-        s, a = (self.dual(b, times) for b in e.args)
-        return _times(_linear(lambda b: scaled(b[0][0], unit(len(a.value))), s), a)
-
-    def transpose(self, e: nodes.Transpose, times: Valuation) -> Dual:
-        return _linear(turned, self.dual(e.args[0], times))
-
-    def zero(self, e: nodes.Zero, _times: Valuation) -> Dual:
-        return _constant(zeros(*self.oracle.shape(e)))
-
-    def identity(self, e: nodes.Identity, _times: Valuation) -> Dual:
-        return _constant(unit(self.oracle.shape(e)[0]))
-
-    def power(self, e: nodes.Power, times: Valuation) -> Dual:
-        count = _number(e.args[1], times)
-        return self._multiplied(e, [times] * count, count)
-
-    def sum(self, e: nodes.Sum, times: Valuation) -> Dual:
-        lo, hi = _number(e.lo, times), _number(e.hi, times)
-        _limit(hi - lo)
-        bodies = (self.dual(e.body, {**times, e.var: k}) for k in range(lo, hi + 1))
-        return reduce(_plus, bodies, _constant(zeros(*self.oracle.shape(e))))
-
-    def product(self, e: nodes.Product, times: Valuation) -> Dual:
-        lo, hi = _number(e.lo, times), _number(e.hi, times)
-        return self._multiplied(e, [{**times, e.var: k} for k in range(lo, hi + 1)], hi - lo + 1)
-
-    def _multiplied(self, e: nodes.Power | nodes.Product, places: list[Valuation], count: int) -> Dual:
-        """What is multiplied up; an unknown matrix for a negative count, which tells nothing of the factors."""
-        _limit(count)
-        size = self.oracle.shape(e)[0]
-        if count < 0:
-            return _constant(self.oracle.random((size, size), type(e).__name__, count))
-        return reduce(_times, (self.dual(e.args[0], at) for at in places), _constant(unit(size)))
-
-    def block(self, e: nodes.Block, times: Valuation) -> Dual:
-        rows = [[self.dual(a, times) for a in row] for row in e.rows]
-        still = all(a.tangent is None for row in rows for a in row)
-        return Dual(lambda: _joined([[a.value for a in row] for row in rows]),
-                    None if still else _joined([[_tangent(a) for a in row] for row in rows]))
-
-    def loss(self, e: nodes.Loss, times: Valuation) -> Dual:
-        values = [self.dual(a, times).value for a in e.args[1:]]
-        return _constant(self.oracle.random((1, 1), "loss", e.name, values))
-
-    def loss_gradient(self, e: nodes.LossGradient, times: Valuation) -> Dual:
-        loss, place = e.args
-        values = [self.dual(a, times).value for a in loss.args[1:]]
-        return _constant(self.oracle.loss_gradient(loss.name, int(place), values))
-
-    def at(self, e: At, times: Valuation) -> Dual:
-        return self.leaf((e.family.name, _number(e.time, times)), e)
-
-    def symbol(self, e: MatrixSymbol, _times: Valuation) -> Dual:
-        return self.leaf((e.name, None), e)
-
-    def adjoint(self, e: nodes.Adjoint, times: Valuation) -> Dual:
-        return _constant(self.oracle.gradient_at(_variable(e.of, times), e.of))
-
-    def direct(self, e: nodes.Direct, times: Valuation) -> Dual:
-        return _constant(self.oracle.direct_at(_variable(e.of, times), e.of))
-
-    def chain(self, e: nodes.Chain, times: Valuation) -> Dual:
-        through, time = e.through.family.name, _number(e.through.time, times)
-        return _constant(self.oracle.through_at(through, time, _variable(e.of, times), e.of))
-
-
-MEANING: dict[type, Callable[[_Run, Any, Valuation], Dual]] = {
-    nodes.Plus: _Run.plus, nodes.Times: _Run.times, nodes.Scale: _Run.scale, nodes.Multiple: _Run.multiple,
-    nodes.Transpose: _Run.transpose, nodes.Zero: _Run.zero, nodes.Identity: _Run.identity, nodes.Power: _Run.power,
-    nodes.Sum: _Run.sum, nodes.Product: _Run.product, nodes.Block: _Run.block, nodes.Loss: _Run.loss,
-    nodes.LossGradient: _Run.loss_gradient, At: _Run.at, MatrixSymbol: _Run.symbol, nodes.Adjoint: _Run.adjoint,
-    nodes.Direct: _Run.direct, nodes.Chain: _Run.chain,
-}
-"""What each class of the vocabulary means."""
-
-
-def _number(form: Index, times: Valuation) -> int:
-    try:
-        return form.const + sum(a * times[v] for v, a in form.terms)
-    except KeyError as error:
-        raise MeaningError(f"no value is known for the index {error.args[0]}") from None
-
-
-def _variable(e: Matrix, times: Valuation) -> Variable:
-    if type(e) is At:
-        return e.family.name, _number(e.time, times)
-    if isinstance(e, MatrixSymbol):
-        return e.name, None
-    raise MeaningError(f"{e} is no variable")
-
-
-def _limit(length: int) -> None:
-    if length > LARGEST:
-        raise MeaningError(f"a sum or product of {length} terms is too long")
-
-
-def _tangent(a: Dual) -> Array:
-    return a.tangent if a.tangent is not None else zeros(len(a.value), len(a.value[0]))
-
-
-def _joined(rows: list[list[Array]]) -> Array:
-    """A block matrix, row by row."""
-    return tuple(tuple(x for part in parts for x in part) for row in rows for parts in zip(*row, strict=True))
-
-
-# The truth about a model ----------------------------------------------------------------
-
 class Oracle:
     """A model at one random point, for one T: random sizes, parameters, data and loss gradients, all drawn from `seed`.
 
     Symbols that the model does not know have random values too, so that laws of algebra can be tried without a model.
-    `letters` are abbreviations such as K_t; where they stand, their right-hand side is evaluated.
+    `letters` are abbreviations such as K_t, and recursions of letters such as R_t, which are zero beyond their range;
+    where they stand, their right-hand side is evaluated. With `assumed` the
+    entries of those targets add up to one of which the model assumes it.
     """
 
     def __init__(self, model: Model | None = None, steps: int = 4, seed: int = 0,
-                 letters: Iterable[Definition] = ()) -> None:
+                 letters: Iterable[Definition] = (), assumed: bool = False) -> None:
         self.model, self.steps, self.seed = model, steps, seed
-        self.letters = {_head(d.left): d.right for d in letters if d.lo is None and type(d.left) in (At, MatrixSymbol)}
+        self.letters = {_head(d.left): d for d in letters if type(d.left) in (At, MatrixSymbol)}
+        self.functions = Elementary(seed)
         self.sizes: dict[str, int] = {}
         drawn = list(SIZES)
         Random(f"{seed} sizes").shuffle(drawn)
         self._free_sizes = iter([*drawn, *range(SIZES.stop, 1000)])
         self._values: dict[Variable, Array] = {}
         self._gradients: dict[Variable, Array] = {}
-        self._plain = _Run(self, lambda variable, e: _constant(self._value_of(variable, e)))
+        self._direct: dict[Variable, Array] = {}
+        self._chains: dict[tuple[Variable, Variable], Array] = {}
+        self._tangents: Run | None = None
+        self._plain = Run(self, lambda v, e: constant(self._value_of(v, e)))
+        losses = model.losses if model is not None else ()
+        self._to_one = {y.name for term in losses for y in term.assume} if assumed else set()
+        self._masks = {count: name for name, count in model.counts.items()} if model is not None else {}
+        self._before = {(e.name, value_of(e.left.time, {})): e for e in model.computed} if model is not None else {}
         for size in model.sizes if model is not None else ():
             self.size(size.symbol)
 
@@ -312,9 +110,9 @@ class Oracle:
         """
         return self._plain.dual(e, {T: self.steps, **(times or {})}).value
 
-    def gradient(self, variable: Matrix, times: Valuation | None = None) -> Array:
+    def gradient(self, of: Matrix, times: Valuation | None = None) -> Array:
         """∂L/∂v of a parameter or a family member, by dual numbers, one direction for each entry."""
-        return self.gradient_at(_variable(variable, {T: self.steps, **(times or {})}), variable)
+        return self.gradient_at(variable(of, {T: self.steps, **(times or {})}), of)
 
     def refutes(self, left: Matrix, right: Matrix, hypotheses: Iterable[Index] = ()) -> Counterexample | None:
         """A valuation of the index variables, from -1 to T + 3 each, under which the two sides differ.
@@ -336,7 +134,7 @@ class Oracle:
         names = sorted({v for e in (*sides, *wanted) for v in free_indices(e)} - {T}, key=str)
         for numbers in product(range(-1, self.steps + 4), repeat=len(names)):
             times = dict(zip(names, numbers, strict=True))
-            if all(_number(form, {T: self.steps, **times}) >= 0 for form in wanted):
+            if all(value_of(form, {T: self.steps, **times}) >= 0 for form in wanted):
                 yield times
 
     # Where random numbers come from.
@@ -345,10 +143,6 @@ class Oracle:
         """A matrix that depends on nothing but the seed and the key."""
         source = Random(f"{self.seed} {shape} {key!r}")
         return tuple(tuple(source.randrange(PRIME) for _ in range(shape[1])) for _ in range(shape[0]))
-
-    def loss_gradient(self, name: str, place: int, values: list[Array]) -> Array:
-        """∂ℓ/∂(argument `place`) where the arguments have those values."""
-        return self.random((len(values[place]), len(values[place][0])), "loss gradient", name, place, values)
 
     def size(self, e: Expr) -> int:
         """A size as a number: all different, from 3 to 7 while these last."""
@@ -374,10 +168,12 @@ class Oracle:
             MeaningError: it is no quotient of polynomials, or a denominator is zero.
         """
         if isinstance(c, Rational):
-            return int(c.p) * _inverse(int(c.q)) % PRIME
+            return int(c.p) * inverse(int(c.q)) % PRIME
         if isinstance(c, IndexVar):
-            return _number(Index(0, [(c, 1)]), times) % PRIME
+            return value_of(Index(0, [(c, 1)]), times) % PRIME
         if isinstance(c, Symbol):
+            if c in self._masks:
+                return self._count(c)
             return self.size(c) if c.is_integer else self.random((1, 1), "constant", c.name)[0][0]
         if isinstance(c, Add):
             return sum(self.number(a, times) for a in c.args) % PRIME
@@ -385,99 +181,150 @@ class Oracle:
             return reduce(lambda a, b: a * b % PRIME, (self.number(a, times) for a in c.args))
         if isinstance(c, Pow) and isinstance(c.exp, Integer):
             base, exponent = self.number(c.base, times), int(c.exp)
-            return pow(base if exponent >= 0 else _inverse(base), abs(exponent), PRIME)
+            return pow(base if exponent >= 0 else inverse(base), abs(exponent), PRIME)
         raise MeaningError(f"{c} is no scalar")
 
     # Gradients.
 
-    def gradient_at(self, variable: Variable, e: Matrix) -> Array:
+    def gradient_at(self, of: Variable, e: Matrix) -> Array:
         """∂L/∂v in the shape of v; zero past T."""
-        if variable not in self._gradients:
-            self._gradients[variable] = self._entries(e, lambda d: self._derivative(variable, d))
-        return self._gradients[variable]
+        if of not in self._gradients:
+            self._gradients[of] = self._arranged(e, self._objective(self._varied(of, e)).tangents)
+        return self._gradients[of]
 
-    def direct_at(self, variable: Variable, e: Matrix) -> Array:
+    def direct_at(self, of: Variable, e: Matrix) -> Array:
         """∂⁺L/∂v: only losses that read v itself count."""
-        return self._entries(e, lambda direction: self._objective(self._seeded(variable, direction)))
+        if of not in self._direct:
+            self._direct[of] = self._arranged(e, self._objective(self._seeded(of, e)).tangents)
+        return self._direct[of]
 
-    def through_at(self, name: str, time: int, variable: Variable, e: Matrix) -> Array:
-        """What L owes to v through the equation of u at `time`: <∂L/∂u, ∂⁺u/∂v · direction>."""
-        equation = self._equation((name, time))
-        if equation is None or time > self.steps:
+    def through_at(self, through: Variable, of: Variable, e: Matrix) -> Array:
+        """What L owes to v through the equation of u: <∂L/∂u, ∂⁺u/∂v · direction>."""
+        equation, time = self._equation(through), through[1]
+        if equation is None or time is None or time > self.steps:
             return zeros(*self.shape(e))
-        sent = self.gradient_at((name, time), equation.left)
+        if (through, of) not in self._chains:
+            sent = self.gradient_at(through, equation.left)
+            step = self._seeded(of, e).dual(equation.right, {T: self.steps, t: time}).tangents
+            self._chains[through, of] = self._arranged(
+                e, None if step is None else tuple(((paired(sent, a),),) for a in step))
+        return self._chains[through, of]
 
-        def owed(direction: Array) -> int:
-            step = self._seeded(variable, direction).dual(equation.right, {T: self.steps, t: time})
-            return paired(sent, _tangent(step))
+    def _arranged(self, e: Matrix, slopes: Tangents) -> Array:
+        """The matrix of derivatives along the unit matrices."""
+        shape = self.shape(e)
+        return zeros(*shape) if slopes is None else arranged([slope[0][0] for slope in slopes], *shape)
 
-        return self._entries(e, owed)
+    def tangent_at(self, of: Variable, e: Matrix) -> Array:
+        """What a change of parameters and static data along a random direction changes in v; zero past T."""
+        if self._tangents is None:
+            self._tangents = self._varying(self._moves(), BEFORE)
+        found = self._tangents.leaf(of, e).tangents
+        return found[0] if found is not None else zeros(*self.shape(e))
 
-    def _entries(self, e: Matrix, along: Callable[[Array], int]) -> Array:
-        """The matrix whose entries are the derivatives along the unit matrices."""
-        rows, columns = self.shape(e)
+    def immediate_at(self, of: Variable, e: Matrix) -> Array:
+        """What the same change changes in v through the equation of v alone."""
+        equation, time = self._equation(of), of[1]
+        if equation is None or time is None or time > self.steps:
+            return zeros(*self.shape(e))
+        moves = self._moves()
+        run = Run(self, lambda here, member: Dual(lambda: self._value_of(here, member), moves.get(here)))
+        found = run.dual(equation.right, {T: self.steps, t: time}).tangents
+        return found[0] if found is not None else zeros(*self.shape(e))
 
-        def direction(p: int, q: int) -> Array:
-            return tuple(tuple(int((a, b) == (p, q)) for b in range(columns)) for a in range(rows))
+    def _moves(self) -> dict[Variable, Tangents]:
+        moving = (*self.model.parameters, *self.model.static) if self.model is not None else ()
+        return {(v.name, None): (self.random(self.shape(v), "direction", v.name),) for v in moving}
 
-        return tuple(tuple(along(direction(p, q)) for q in range(columns)) for p in range(rows))
+    def _varied(self, of: Variable, e: Matrix) -> Run:
+        """A run in which one variable varies in every direction, and with it what comes after it."""
+        return self._varying({of: directions(*self.shape(e))}, BEFORE if of[1] is None else of[1])
 
-    def _derivative(self, variable: Variable, direction: Array) -> int:
-        """DL along a direction of one variable: dual numbers through every equation that comes after it."""
+    def _varying(self, seeds: Mapping[Variable, Tangents], since: int) -> Run:
+        """A run in which these vary, and with them every equation from `since` to T."""
         found: dict[Variable, Dual] = {}
 
         def leaf(here: Variable, e: Matrix) -> Dual:
             if here not in found:
-                found[here] = Dual(lambda: self._value_of(here, e), self._tangent_of(here, variable, direction, run))
+                found[here] = Dual(lambda: self._value_of(here, e), seeds[here] if here in seeds else tangents(here))
             return found[here]
 
-        run = _Run(self, leaf)
-        return self._objective(run)
+        def tangents(here: Variable) -> Tangents:
+            time, equation = here[1], self._equation(here)
+            if equation is None or time is None or not since <= time <= self.steps:
+                return None
+            return run.dual(equation.right, {T: self.steps, t: time}).tangents
 
-    def _tangent_of(self, here: Variable, variable: Variable, direction: Array, run: _Run) -> Array | None:
-        time, equation = here[1], self._equation(here)
-        if here == variable:
-            return direction
-        if equation is None or time is None or not (variable[1] or 1) <= time <= self.steps:
-            return None
-        return run.dual(equation.right, {T: self.steps, t: time}).tangent
+        run = Run(self, leaf)
+        return run
 
-    def _seeded(self, variable: Variable, direction: Array) -> _Run:
+    def _seeded(self, of: Variable, e: Matrix) -> Run:
         """A run in which nothing but the variable itself varies."""
-        return _Run(self, lambda here, e: Dual(lambda: self._value_of(here, e),
-                                               direction if here == variable else None))
+        units = directions(*self.shape(e))
+        return Run(self, lambda here, member: Dual(lambda: self._value_of(here, member),
+                                                   units if here == of else None))
 
-    def _objective(self, run: _Run) -> int:
-        """The tangent of L = Σ weight Σ_t ℓ(…), targets held fixed."""
+    def _objective(self, run: Run) -> Dual:
+        """L = Σ weight · reduce_t m_t ℓ(…)."""
         if self.model is None:
             raise MeaningError("there is no model, hence no objective")
-        return sum(self._sent(run, term, time) for term in self.model.losses
-                   for time in range(1, self.steps + 1)) % PRIME
+        return plus(*[self._sent(run, term, time) for term in self.model.losses
+                      for time in range(1, self.steps + 1) if _counts(term.reduce, time, self.steps)])
 
-    def _sent(self, run: _Run, term: LossTerm, time: int) -> int:
-        weight = self.number(term.weight, {}) * (_inverse(self.steps) if term.reduce == "mean" else 1)
-        arguments = [run.dual(a, {T: self.steps, t: time}) for a in term.loss.args[1:]]
-        if all(a.tangent is None for a in arguments):
-            return 0
-        values = [a.value for a in arguments]
-        return weight * sum(paired(self.loss_gradient(term.loss.name, k, values), a.tangent)
-                            for k, a in enumerate(arguments) if a.tangent is not None)
+    def _sent(self, run: Run, term: LossTerm, time: int) -> Dual:
+        weight = self.number(term.weight, {})
+        if term.reduce == "mean":
+            steps = self.steps if term.mask is None else self._sum_of_mask(term.mask.name)
+            weight = weight * inverse(steps) % PRIME
+        if term.mask is not None:
+            weight = weight * self._mask(term.mask.name, time) % PRIME
+        return linear(lambda a: scaled(weight, a), run.dual(term.loss, {T: self.steps, t: time}))
+
+    # Masks.
+
+    def _mask(self, name: str, time: int) -> int:
+        return self.random((1, 1), "variable", name, time)[0][0]
+
+    def _sum_of_mask(self, name: str) -> int:
+        """Σ_t m_t."""
+        return sum(self._mask(name, time) for time in range(1, self.steps + 1)) % PRIME
+
+    def _count(self, c: Symbol) -> int:
+        return self._sum_of_mask(self._masks[c])
 
     # Values of variables.
 
-    def _value_of(self, variable: Variable, e: Matrix) -> Array:
-        if variable not in self._values:
-            name, time = variable
-            equation = self._equation(variable)
-            right = equation.right if equation is not None else self.letters.get((name, time is not None))
-            self._values[variable] = self.random(self.shape(e), "variable", *variable) if right is None \
-                else self.value(right, {} if time is None else {t: time})
-        return self._values[variable]
+    def _value_of(self, of: Variable, e: Matrix) -> Array:
+        if of not in self._values:
+            self._values[of] = self._new_value(of, e)
+        return self._values[of]
 
-    def _equation(self, variable: Variable) -> Equation | None:
-        """The equation that defines a variable; none for parameters, for data and before the first step."""
-        name, time = variable
-        return self.model.defined.get(name) if self.model is not None and time is not None and time >= 1 else None
+    def _new_value(self, of: Variable, e: Matrix) -> Array:
+        name, time = of
+        equation = self._equation(of)
+        if equation is not None:
+            return self.value(equation.right, {t: time or 0})
+        letter = self.letters.get((name, time is not None))
+        if letter is not None and letter.hi is not None and value_of(letter.hi, {T: self.steps}) < (time or 0):
+            return zeros(*self.shape(e))
+        if letter is not None and (letter.lo is None or (time or 0) >= letter.lo.const):
+            return self.value(letter.right, {} if time is None else {t: time})
+        count = next((c for c in self._masks if c.name == name), None) if time is None else None
+        if count is not None:
+            return ((self._count(count),),)
+        if self.model is not None and of == ("L", None):
+            return self._objective(self._plain).value
+        found = self.random(self.shape(e), "variable", *of)
+        if name not in self._to_one:
+            return found
+        return (*found[:-1], ((1 - sum(row[0] for row in found[:-1])) % PRIME,))
+
+    def _equation(self, of: Variable) -> Equation | None:
+        """The equation that defines a variable; none for parameters and for data, given initial values among them."""
+        name, time = of
+        if self.model is None or time is None:
+            return None
+        return self.model.defined.get(name) if time >= 1 else self._before.get((name, time))
 
     def _counterexample(self, times: Valuation, entry: tuple[int, int] | None, left: object,
                         right: object) -> Counterexample:
@@ -485,11 +332,10 @@ class Oracle:
         return Counterexample(self.steps, self.seed, dict(self.sizes), named, entry, left, right)
 
 
+def _counts(reduce_t: str, time: int, steps: int) -> bool:
+    """Whether a loss counts at a time, by its reduction."""
+    return {"last": time == steps, "once": time == 1}.get(reduce_t, True)
+
+
 def _head(left: Matrix) -> tuple[str, bool]:
     return (left.family.name, True) if type(left) is At else (left.name, False)
-
-
-def _inverse(a: int) -> int:
-    if a % PRIME == 0:
-        raise MeaningError("division by zero")
-    return pow(a, -1, PRIME)

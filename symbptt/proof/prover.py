@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 from symbptt.bptt.backward import NEVER, Template
 from symbptt.bptt.closed import ClosedForm, eliminate, terminal
 from symbptt.expr.build import plus, times
 from symbptt.expr.index import Index, T, index, t
-from symbptt.expr.nodes import Adjoint, At, Derivative, Matrix, Plus, Scale, Sum, Times, Transpose, Zero, block
+from symbptt.expr.nodes import ONE as UNIT
+from symbptt.expr.nodes import (
+    Adjoint,
+    At,
+    Derivative,
+    Direct,
+    Identity,
+    Matrix,
+    Ones,
+    Plus,
+    Scale,
+    Sum,
+    Times,
+    Transpose,
+    Zero,
+)
 from symbptt.expr.sums import SideCondition, equal
-from symbptt.expr.walk import substitute, visit
+from symbptt.expr.walk import substitute
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.axioms import Refused
 from symbptt.proof.defining import ONE, definitions
 from symbptt.proof.kernel import check
 from symbptt.proof.script import Ref, Script, expanded
+from symbptt.proof.statement import Definition
 
 
 class Prover:
     """Proofs for one model, with a symbolic last step T or a given one."""
 
-    def __init__(self, template: Template, closed: ClosedForm | None, last: Index | None = None) -> None:
+    def __init__(self, template: Template, closed: ClosedForm | None, last: Index | None = None,
+                 more: Iterable[Definition] = (), script: Script | None = None) -> None:
         self.template, self.closed = template, closed
         self.last = index(T) if last is None else last
-        self.script = Script(definitions(template, closed, self.last))
+        self.script = script or Script((*definitions(template, closed, self.last), *more))
         self.positive = index(t) - 1
         self.range = (self.positive, self.last - t)
         self._everywhere: dict[str, Ref] = {}
         self._eliminated: dict[str, Ref] = {}
-        self._out: dict[tuple[int, bool], Ref] = {}
 
     def proved(self, key: str, ref: Ref) -> ProvedStatement:
         """The theorem of a step, after its proof has been replayed."""
@@ -42,7 +59,7 @@ class Prover:
         """The recursion of ∂L/∂v_t for 1 ≤ t ≤ T."""
         return self.script.apply("definition", (), str(Adjoint(At(self.template.model.families[name], t))), index(t))
 
-    def _vanish(self, at: Derivative) -> Ref:
+    def vanish(self, at: Derivative) -> Ref:
         """s ≥ T + 1 ⊢ ∂L/∂v_s = 0."""
         pattern = type(at)(At(at.of.family, t))
         return self.script.apply("beyond", (), str(pattern), at.of.time)
@@ -54,10 +71,10 @@ class Prover:
             inside = self.recursion(name)
             past = index(t) - self.last - 1
             right = s[inside].right
-            zeros = s.rewrite(right, lambda e: self._vanish(e) if isinstance(e, Derivative) else None,
+            zeros = s.rewrite(right, lambda e: self.vanish(e) if isinstance(e, Derivative) else None,
                               (self.positive, past))
             gone = s.then_ring(zeros, Zero(*right.shape))
-            outside = s.chain(self._vanish(s[inside].left), s.sym(gone))
+            outside = s.chain(self.vanish(s[inside].left), s.sym(gone))
             self._everywhere[name] = s.apply("cases", (s.entail(inside, self.range),
                                                        s.entail(outside, (self.positive, past))), self.range[1])
         return self._everywhere[name]
@@ -83,17 +100,19 @@ class Prover:
         s, template = self.script, self.template
         if through is None:
             return s.refl(value)
-        straight = self._straight(value, Adjoint(through))
+        straight = self.straight(value, Adjoint(through))
         name = through.family.name
         if terminal(template, name) or through.family in template.model.carried:
             return straight
         moved = s.instance(self.eliminated(name), {t: through.time})
         return s.then_rewrite(straight, {Adjoint(through): moved}.get, (self.positive,))
 
-    def _straight(self, value: Matrix, gradient: Derivative) -> Ref:
+    def straight(self, value: Matrix, gradient: Derivative) -> Ref:
         """value with the gradient at the right end of every word: g s = (s I) g, gᵀ v = vᵀ g."""
         s = self.script
         done = s.ring(value, expanded(value))
+        if type(s[done].right) is Zero:
+            return done
         summands = s[done].right.args if type(s[done].right) is Plus else (s[done].right,)
         parts = {k: self._straight_word(a, gradient) for k, a in enumerate(summands)}
         parts = {k: ref for k, ref in parts.items() if s[ref].left != s[ref].right}
@@ -124,16 +143,16 @@ class Prover:
     @cached_property
     def step(self) -> Ref:
         """For 1 ≤ t ≤ T: G_t = transition · G_{t+1} + drive."""
-        closed, s = self._closed, self.script
+        closed, s = self.recurrence, self.script
         goal = closed.step(index(t))
         if isinstance(closed.stacked, Adjoint):
             done = self.eliminated(closed.carried[0].name)
-            unfolded = s.rewrite(goal, self._letter)
+            unfolded = s.rewrite(goal, self.letter)
             return s.entail(s.chain(done, s.ring(s[done].right, s[unfolded].right), s.sym(unfolded)), self.range)
-        rows = s.rewrite(closed.stacked, self._letter)
+        rows = s.rewrite(closed.stacked, self.letter)
         for _ in closed.carried:
             rows = s.then_rewrite(rows, self._same_time, (self.positive,))
-        unfolded = s.rewrite(goal, self._letter)
+        unfolded = s.rewrite(goal, self.letter)
         unfolded = s.chain(unfolded, s.evaluate_blocks(s[unfolded].right))
         ours, theirs = s[rows].right, s[unfolded].right
         cells = {k: s.ring(a, theirs.args[k]) for k, a in enumerate(ours.args) if k and a != theirs.args[k]}
@@ -141,14 +160,14 @@ class Prover:
         return s.entail(s.chain(rows, matched, s.sym(unfolded)), self.range)
 
     @property
-    def _closed(self) -> ClosedForm:
+    def recurrence(self) -> ClosedForm:
         if self.closed is None:
             raise ValueError("the model has no recurrence")
         return self.closed
 
-    def _letter(self, e: Matrix) -> Ref | None:
+    def letter(self, e: Matrix) -> Ref | None:
         """The unfolding of an abbreviation."""
-        for letter in self._closed.letters:
+        for letter in self.recurrence.letters:
             if type(e) is At and type(letter.left) is At and e.family == letter.left.family:
                 return self.script.apply("definition", (), letter.name, e.time)
             if e == letter.left:
@@ -156,7 +175,7 @@ class Prover:
         return None
 
     def _same_time(self, e: Matrix) -> Ref | None:
-        carried = type(e) is Adjoint and type(e.of) is At and e.of.family in self._closed.carried
+        carried = type(e) is Adjoint and type(e.of) is At and e.of.family in self.recurrence.carried
         return self.eliminated(e.of.family.name) if carried and e.of.time == index(t) else None
 
     # The closed form.
@@ -167,7 +186,7 @@ class Prover:
         Raises:
             SideCondition: the normal form cannot bring the sums together.
         """
-        closed, start = self._closed, index(t)
+        closed, start = self.recurrence, index(t)
         ahead = closed.solution(start + 1, self.last)
         step = Plus(Times(substitute(closed.transition, {t: start + 1}), ahead), closed.drive)
         return equal(step, closed.solution(start, self.last), self.range)
@@ -191,7 +210,7 @@ class Prover:
             return f"it is undecided: {condition}"
 
     def _induction(self) -> Ref:
-        closed, s, last = self._closed, self.script, self.last
+        closed, s, last = self.recurrence, self.script, self.last
         start, ahead = index(t), index(t) + 1
         known = s.apply("assumption", (), substitute(closed.stacked, {t: ahead}), closed.solution(ahead, last))
         done = s.then_rewrite(self.step, {s[known].left: known}.get)
@@ -205,12 +224,12 @@ class Prover:
         opened = s.chain(opened, s.congruence(s[opened].right, {0: self._empty_run(s[opened].right.args[0])}))
         done = s.chain(done, s.ring(s[done].right, s[opened].right), s.sym(opened))
         empty = s.axiom("sum_empty", *closed.solution(last + 1, last).args)
-        base = s.chain(self._stacked_vanishes(last + 1), s.sym(empty))
+        base = s.chain(self.stacked_vanishes(last + 1), s.sym(empty))
         return s.apply("induction_down", (base, s.entail(done, self.range)), ONE, last + 1)
 
     def _absorbed(self, transition: Matrix, total: Sum) -> Ref:
         """lo ≤ i ⊢ M (run(lo + 1, i) c_i) = run(lo, i) c_i."""
-        closed, s = self._closed, self.script
+        closed, s = self.recurrence, self.script
         if closed.trivial:
             return s.ring(Times(transition, total.body), total.body)
         i = index(total.var)
@@ -222,38 +241,38 @@ class Prover:
 
     def _empty_run(self, word: Matrix) -> Ref:
         """run(t + 1, t) c_t = c_t."""
-        closed, s = self._closed, self.script
+        closed, s = self.recurrence, self.script
         if closed.trivial:
             return s.refl(word)
         run, drive = word.args
         law = s.axiom("power_zero", closed.transition) if closed.constant else s.axiom("product_empty", *run.args[:3])
         return s.then_ring(s.congruence(word, {0: law}), drive)
 
-    def _stacked_vanishes(self, at: Index) -> Ref:
+    def stacked_vanishes(self, at: Index) -> Ref:
         """s ≥ T + 1 ⊢ G_s = 0, for a given form s."""
-        closed, s = self._closed, self.script
+        closed, s = self.recurrence, self.script
         here = substitute(closed.stacked, {t: at})
         if isinstance(here, Adjoint):
-            return self._vanish(here)
-        done = s.rewrite(here, self._letter)
-        done = s.then_rewrite(done, lambda e: self._vanish(e) if isinstance(e, Derivative) else None,
+            return self.vanish(here)
+        done = s.rewrite(here, self.letter)
+        done = s.then_rewrite(done, lambda e: self.vanish(e) if isinstance(e, Derivative) else None,
                               (at - self.last - 1,))
         return s.chain(done, s.axiom("block_zero", s[done].right))
 
     @cached_property
     def solution_everywhere(self) -> Ref:
         """The closed form for every t ≥ 1: past T + 1 the sum is empty."""
-        closed, s = self._closed, self.script
+        closed, s = self.recurrence, self.script
         inside = self.last + 1 - t
         past = index(t) - self.last - 2
         goal = closed.solution(index(t), self.last)
-        empty = s.chain(self._stacked_vanishes(index(t)), s.sym(s.axiom("sum_empty", *goal.args)))
+        empty = s.chain(self.stacked_vanishes(index(t)), s.sym(s.axiom("sum_empty", *goal.args)))
         return s.apply("cases", (s.entail(self.solution, (self.positive, inside)),
                                  s.entail(empty, (self.positive, past))), inside)
 
     def from_the_end(self) -> Ref:
         """The closed form with the index running from the end: Σ_{i=t}^{T} word(t, T + t - i)."""
-        goal = self._closed.solution(index(t), self.last)
+        goal = self.recurrence.solution(index(t), self.last)
         return self.script.chain(self.solution, self.script.axiom("sum_reflect", *goal.args))
 
     def total(self, name: str) -> Ref:
@@ -264,12 +283,16 @@ class Prover:
             row = closed.select[name]
             if row is None:
                 return self.solution_everywhere
-            opened = s.rewrite(Times(row, closed.stacked), self._letter)
-            cell = s.evaluate_blocks(s[opened].right)
-            single = s.axiom("block_single", Adjoint(At(self.template.model.families[name], t)))
-            product = s.chain(opened, cell, single)
-            return s.chain(s.sym(product), s.congruence(Times(row, closed.stacked), {1: self.solution_everywhere}))
+            whole = Times(row, closed.stacked)
+            return s.chain(self.selected(name), s.congruence(whole, {1: self.solution_everywhere}))
         return s.then_rewrite(self.eliminated(name), self.in_closed_form, (self.positive,))
+
+    def selected(self, name: str) -> Ref:
+        """∂L/∂v_t = P G_t."""
+        s, row = self.script, self.recurrence.select[name]
+        opened = s.rewrite(Times(row, self.recurrence.stacked), self.letter)
+        cell = s.evaluate_blocks(s[opened].right)
+        return s.sym(s.chain(opened, cell, s.axiom("block_single", Adjoint(At(self.template.model.families[name], t)))))
 
     def gradient(self, left: Adjoint) -> Ref:
         """The gradient of a parameter, an input or an initial state, with every carried adjoint in closed form."""
@@ -285,81 +308,24 @@ class Prover:
         """Any adjoint but those at which the paths end, in closed form."""
         if type(e) is not Adjoint or type(e.of) is not At or terminal(self.template, e.of.family.name):
             return None
+        if not e.of.time.terms and e.of.time.const < 1:
+            return self.gradient(e)
         return self.script.instance(self.total(e.of.family.name), {t: e.of.time})
 
-    # A given T, every t written out.
+    def assumed(self, name: str) -> Ref:
+        """What a loss sends to ∂L/∂o_t, or to ∂⁺L/∂o_t where o is read again, when 1ᵀy_t = 1."""
+        s, member = self.script, At(self.template.model.families[name], t)
+        left = Direct(member) if name in self.template.direct else Adjoint(member)
+        targets = {At(y, t) for term in self.template.model.losses for y in term.assume}
 
-    def written_out(self, letters: bool) -> list[Ref]:
-        """G_t for t = T, …, 1 as a sum of words, one for each i = T, …, t; letter by letter, or with runs as powers.
+        def find(e: Matrix) -> Ref | None:
+            for k in range(1, len(e.args)) if type(e) is Times else ():
+                if e.args[k] in targets and e.args[k - 1] == Transpose(Ones(*e.args[k].shape)):
+                    before, after = e.args[:k - 1], e.args[k + 1:]
+                    one = s.apply("assumption", (), Times(*e.args[k - 1:k + 1]), Identity(UNIT))
+                    grouped = s.ring(e, Times(*before, s[one].left, *after))
+                    done = s.chain(grouped, s.congruence(s[grouped].right, {k - 1: one}))
+                    return s.then_ring(done, times(*before, *after))
+            return None
 
-        Raises:
-            ValueError: T is symbolic.
-        """
-        if self.last.terms:
-            raise ValueError("a case can be written out only for a given T")
-        return [self._written_before(time, letters) for time in range(self.last.const, 0, -1)]
-
-    def written_out_at_once(self) -> Ref:
-        """The column of G_T, …, G_1 equals the column of their sums of words: one theorem, which one replay serves."""
-        s = self.script
-        rows = self.written_out(letters=False)
-        column = block([[s[ref].left] for ref in rows])
-        return s.congruence(column, {k + 1: ref for k, ref in enumerate(rows)})
-
-    def _written(self, time: int, letters: bool) -> Ref:
-        closed, s, last = self._closed, self.script, self.last.const
-        here = Index(time)
-        done = s.instance(self.step, {t: here})
-        drive = substitute(closed.drive, {t: here})
-        if time == last:
-            done = s.then_rewrite(done, {s[done].right.args[0].args[1]: self._stacked_vanishes(here + 1)}.get)
-            return self._without_past(s.then_ring(done, expanded(drive) if letters else drive))
-        if not letters:
-            return self._without_past(self._listed(here))
-        before = self._written_before(time + 1, letters)
-        done = s.then_rewrite(done, {s[before].left: before}.get)
-        return self._without_past(s.then_ring(done, expanded(s[done].right)))
-
-    @cached_property
-    def _looks_ahead(self) -> bool:
-        """Whether the drive of a step holds what a loss sends at a later one."""
-        return any(isinstance(e, Derivative) and isinstance(e.of, At) and (e.of.time - t).const > 0
-                   for e in visit(self._closed.drive))
-
-    def _without_past(self, done: Ref) -> Ref:
-        """The same without gradients past T, which are zero."""
-        if not self._looks_ahead:
-            return done
-        s = self.script
-        gone = s.then_rewrite(done, lambda e: self._vanish(e) if isinstance(e, Derivative) and isinstance(e.of, At)
-                              and (e.of.time - self.last).const > 0 else None)
-        return done if gone == done else s.then_ring(gone, expanded(s[gone].right))
-
-    def _written_before(self, time: int, letters: bool) -> Ref:
-        key = (time, letters)
-        if key not in self._out:
-            self._out[key] = self._written(time, letters)
-        return self._out[key]
-
-    def _listed(self, here: Index) -> Ref:
-        """The closed form at a given time, term by term, the last step first."""
-        closed, s = self._closed, self.script
-        done = s.chain(s.instance(self.solution, {t: here}),
-                       s.axiom("sum_reflect", *closed.solution(here, self.last).args))
-        done = s.chain(done, s.axiom("sum_terms", *s[done].right.args))
-        *_, one, none = s[done].right.args
-        last = len(s[done].right.args) - 1
-        return s.chain(done, s.congruence(s[done].right, {last - 1: self._short_run(one), last: self._empty_run(none)}))
-
-    def _short_run(self, word: Matrix) -> Ref:
-        """run(t + 1, t + 1) c_{t+1} = M_{t+1} c_{t+1}."""
-        closed, s = self._closed, self.script
-        if closed.trivial:
-            return s.refl(word)
-        run = word.args[0]
-        law = s.axiom("power_step", closed.transition, Index()) if closed.constant \
-            else s.axiom("product_first", *run.args)
-        factor, rest = s[law].left.args
-        empty = s.axiom("power_zero", factor) if closed.constant else s.axiom("product_empty", *rest.args[:3])
-        gone = s.then_ring(s.congruence(s[law].left, {1: empty}), factor)
-        return s.congruence(word, {0: s.chain(s.sym(law), gone)})
+        return s.then_rewrite(s.apply("definition", (), str(left), index(t)), find)

@@ -14,7 +14,7 @@ from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.build import plus, scale, times
 from symbptt.expr.index import Index, IndexVar
-from symbptt.expr.nodes import Binder, Block, Identity, Matrix, Plus, Power, Scale, Sum, Times
+from symbptt.expr.nodes import Binder, Block, Identity, Matrix, Plus, Power, Scale, Sum, Times, Transpose
 from symbptt.proof.kernel import INFERENCE, OPERATIONS, admit
 from symbptt.proof.kernel import words as ring_words
 from symbptt.proof.statement import Definition, Proof, Step, Theorem
@@ -129,6 +129,9 @@ class Script:
         """e = one block matrix, for sums and products of block matrices."""
         if type(e) is Block:
             return self.refl(e)
+        if type(e) is Transpose:
+            turned = self.axiom("block_transpose", e.args[0])
+            return self.chain(turned, self._tidy_cells(self[turned].right))
         parts = {k: self.evaluate_blocks(a) for k, a in enumerate(e.args)}
         done = self.congruence(e, parts)
         cells: list[Matrix] = list(self[done].right.args)

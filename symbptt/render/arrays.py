@@ -21,15 +21,19 @@ SUM, PRODUCT, ATOM = 1, 2, 3
 
 @dataclass(frozen=True)
 class Library:
-    """How an array library writes the functions of the table; {0}, {1} … are the arguments."""
+    """How an array library writes the functions of the table; {0}, {1} … are the arguments.
+
+    `maps` holds the functions that an equation may call, and their slopes, by their names in the model language.
+    """
 
     name: str
     functions: Mapping[str, str]
+    maps: Mapping[str, str]
 
 
 NUMPY = Library("numpy", {
-    "zeros": "np.zeros(({all}), dtype)",
-    "ones": "np.ones(({all}), dtype)",
+    "zeros": "np.zeros({shape}, dtype)",
+    "ones": "np.ones({shape}, dtype)",
     "zeros like": "np.zeros_like({0})",
     "identity": "np.eye({0}, dtype=dtype)",
     "power": "np.linalg.matrix_power({0}, {1})",
@@ -47,10 +51,37 @@ NUMPY = Library("numpy", {
     "sum over samples": "{0:atom}.sum(axis=0)",
     "sum over samples, a row": "{0:atom}.sum(axis=0, keepdims=True)",
     "stack": "_stacked({0}, T)",
-    "stack back": "_stacked({0}, T, back={1})",
+    "stack back": "_stacked(_by_time({rest}), T, back={0})",
     "steps from": "{steps}",
     "copy": "{0:atom}.copy()",
     "in one dtype": "{0:atom}.astype(dtype)",
+    "swapped": "{0:atom}.swapaxes(-1, -2)",
+    "total": "{0:atom}.sum(axis=-1, keepdims=True)",
+    "sum of entries": "np.sum({0})",
+    "put among": "_placed({0}, {1}, {2})",
+    "put among rows": "_placed({0}, {1}, {2}, axis=-2)",
+    "at last": "_at_last({0})",
+    "count": "_count({0}, {1})",
+    "and": "np.append({0}, {1})",
+}, {
+    "tanh": "np.tanh({0})",
+    "sigmoid": "_sigmoid({0})",
+    "relu": "_relu({0})",
+    "softplus": "_softplus({0})",
+    "exp": "np.exp({0})",
+    "sin": "np.sin({0})",
+    "cos": "np.cos({0})",
+    "square": "np.square({0})",
+    "abs": "_absolute({0})",
+    "leaky_relu": "_leaky_relu({0})",
+    "elu": "_elu({0})",
+    "silu": "_silu({0})",
+    "softsign": "_softsign({0})",
+    "hard_tanh": "_hard_tanh({0})",
+    "step": "_step({0})",
+    "sign": "_sign({0})",
+    "softmax": "_softmax({0})",
+    "log_softmax": "_log_softmax({0})",
 })
 
 
@@ -88,8 +119,14 @@ class Writer:
         if e.function == "steps from":
             return Code("{" + ", ".join(f"{-k}: {self(value)}" for k, value in enumerate(e.args)) + "}")
         given = [self.code(x) for x in e.args]
-        text = pattern.format(*given, all=", ".join(code.text for code in given))
+        listed = [code.text for code in given]
+        shape = f"({', '.join(listed)})" if len(listed) > 1 else listed[0]
+        text = pattern.format(*given, shape=shape, rest=", ".join(listed[1:]))
         return Code(text, PRODUCT if e.function == "elementwise power" else ATOM)
+
+    def mapped(self, e: a.Mapped) -> Code:
+        """A function of the model language."""
+        return Code(self.library.maps[e.function].format(self(e.body)))
 
 
 def _add(write: Writer, e: a.Add) -> Code:
@@ -121,6 +158,24 @@ def _divide(write: Writer, e: a.Divide) -> Code:
 def _rows(write: Writer, e: a.Rows) -> Code:
     rows = ["[" + ", ".join(map(write, row)) + "]" for row in e.cells]
     return Code(rows[0] if len(rows) == 1 else f"[{', '.join(rows)}]")
+
+
+SPANS = {"rows": "{}", "columns": ":, {}", "last": "..., {}", "rows of samples": "..., {}, :"}
+"""How a span of rows or columns stands in the brackets of an array, by the axis of a slice."""
+
+
+def _slice(write: Writer, e: a.Slice) -> Code:
+    inner = e.body
+    if isinstance(inner, a.Slice) and {e.axis, inner.axis} == {"rows", "columns"}:
+        rows, columns = (_span(x) for x in sorted((e, inner), key=lambda x: x.axis, reverse=True))
+        return Code(f"{write.tight(inner.body)}[{rows}, {columns}]")
+    return Code(f"{write.tight(inner)}[{SPANS[e.axis].format(_span(e))}]")
+
+
+def _span(e: a.Slice) -> str:
+    start, stop = ("" if end is None else size(end).text for end in (e.start, e.stop))
+    simple = not (start and stop) or (start + stop).isdigit()
+    return f"{start}:{stop}" if simple else f"{start} : {stop}"
 
 
 def _scalar(_: Writer, e: a.Scalar) -> Code:
@@ -167,7 +222,9 @@ WRITERS: dict[type, Callable[..., Code]] = {
     a.Name: lambda _, e: Code(e.text),
     a.Member: lambda _, e: Code(f"{e.name}[{index_text(e.time)}]"),
     a.Entry: lambda _, e: Code(f'{e.name}["{e.key}"]'),
+    a.Text: lambda _, e: Code(f'"{e.text}"'),
     a.Scalar: _scalar,
+    a.Slice: _slice,
     a.Dimension: _dimension,
     a.Time: lambda _, e: Code(index_text(e.value), SUM if e.value.terms and e.value.const else ATOM),
     a.Turned: lambda write, e: Code(f"{write.tight(e.body)}.T"),
@@ -178,6 +235,7 @@ WRITERS: dict[type, Callable[..., Code]] = {
     a.Divide: _divide,
     a.Rows: _rows,
     a.Call: Writer.called,
+    a.Mapped: Writer.mapped,
 }
 """A writer for every class of array expressions."""
 
@@ -214,7 +272,14 @@ class Block:
         names = ", ".join(g.text for g in e.gradients) + ("," if len(e.gradients) == 1 else "")
         arguments = ", ".join(map(self.write, e.arguments)) + ("," if len(e.arguments) == 1 else "")
         carrying = ", ".join(map(str, e.carrying)) + ("," if len(e.carrying) == 1 else "")
-        yield indented(f'{e.values.text}, ({names}) = _evaluated(loss, "{e.loss}", ({arguments}), ({carrying}))', depth)
+        call = f'_evaluated(loss, "{e.loss}", ({arguments}), ({carrying}))'
+        yield from placed(f"{e.values.text}, ({names}) = ", call, "", depth)
+
+    def require(self, e: s.Require, depth: int) -> Iterator[str]:
+        """A check of a target."""
+        stack = f"{e.stack.text}[-1:]" if e.last else e.stack.text
+        counted = f", {e.mask.text}" if e.mask is not None else ""
+        yield indented(f'_require_sum_one("{e.key}", {stack}{counted})', depth)
 
     def loop(self, e: s.Loop, depth: int) -> Iterator[str]:
         """A loop over times."""
@@ -240,6 +305,7 @@ STATEMENTS: dict[type, Callable[..., Iterator[str]]] = {
     s.Steps: Block.steps,
     s.Read: Block.read,
     s.LossCall: Block.loss_call,
+    s.Require: Block.require,
     s.Loop: Block.loop,
     s.Branch: Block.branch,
 }
@@ -277,8 +343,9 @@ def _folded(text: str, depth: int, used: int = 0) -> Iterator[str]:
     if len(indented(text, depth)) + used <= WIDTH:
         yield indented(text, depth)
     elif len(operands) > 1:
-        for operand in operands:
+        for operand in operands[:-1]:
             yield from _folded(operand, depth)
+        yield from _folded(operands[-1], depth, used)
     else:
         yield from _opened(text, depth)
 

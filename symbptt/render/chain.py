@@ -8,11 +8,11 @@ from itertools import takewhile
 
 from sympy import MatrixSymbol
 
-from symbptt.bptt.backward import AdjointStep
+from symbptt.bptt.backward import AdjointStep, Edge
 from symbptt.derivation import Derivation, Kind, Line, instance_of
 from symbptt.expr.build import plus
 from symbptt.expr.index import Index, IndexVar, T, index, t
-from symbptt.expr.nodes import Adjoint, At, Chain, Direct
+from symbptt.expr.nodes import Adjoint, At, Chain, Direct, LossGradient, Sum
 from symbptt.expr.walk import substitute, visit
 from symbptt.render.forward import display
 from symbptt.render.outline import (
@@ -37,12 +37,13 @@ from symbptt.render.outline import (
     say,
     several,
 )
+from symbptt.render.solution import assumption, general
 
 UNROLLED = 5
 """Up to this T the chain rule stands before each written-out gradient."""
 TIMED: tuple[Kind, ...] = ("direct", "adjoint", "boundary", "initial")
 """The kinds of lines about a variable with a time index."""
-GROUPS = ("written", "written_parameters", "written_given", "written_letters")
+GROUPS = ("written", "written_parameters", "written_static", "written_given", "written_letters")
 """The groups of written-out equations, in reading order, by the sentence before each."""
 
 
@@ -51,6 +52,8 @@ def derivation(d: Derivation) -> Section:
     items: list[Item] = [paragraph("derivation", objective=Formula(OBJECTIVE))]
     for line in d.of_kind(*TIMED):
         items += [Paragraph((_in_case(d, line),)), display(line)]
+        items += [paragraph("later_assumed", equations=references(q), equation=assumption(d, q))
+                  for q in d.of_kind("assumed") if general(d, q) == line]
     if d.steps is not None and not d.of_kind("written"):
         items.append(paragraph("written_none", steps=Steps(d.steps)))
     return Section("derivation", tuple(items))
@@ -58,7 +61,7 @@ def derivation(d: Derivation) -> Section:
 
 def _in_case(d: Derivation, line: Line) -> Sentence:
     """Why; with the case in front where a variable has several."""
-    several_cases = line.kind != "direct" and any(q.name == line.name for q in d.of_kind("boundary"))
+    several_cases = _cases(d, line)
     if line.lo is None or line.hi is None or not several_cases:
         return _why(d, line)
     last = line.lo == line.hi == index(T)
@@ -67,17 +70,27 @@ def _in_case(d: Derivation, line: Line) -> Sentence:
     return say("in_case", case=case, why=_why(d, line))
 
 
+def _cases(d: Derivation, line: Line) -> bool:
+    """Whether the gradient has more than one line."""
+    if line.kind == "direct":
+        return sum(q.name == line.name for q in d.of_kind("direct")) > 1
+    return any(q.name == line.name for q in d.of_kind("boundary"))
+
+
 def _why(d: Derivation, line: Line) -> Sentence:
     variable, rule = line.left.args[0], _moment(line)
     places: dict[str, Value] = {"objective": Formula(OBJECTIVE), "variable": Formula(variable)}
     through = [substitute(e.through, rule) for e in line.edges if e.through is not None]
     reads_direct = any(isinstance(e.value, Direct) for e in line.edges)
+    if line.kind == "direct":
+        key = "direct_vanishes" if not line.edges else "direct_case" if _cases(d, line) else "direct"
+        return say(key, variable=places["variable"], losses=_losses(d, line))
     if not line.edges:
         return say("vanishes", **places)
-    if line.kind == "direct":
-        return say("direct", variable=places["variable"], losses=_losses(d, line))
     if reads_direct:
         places["direct"] = references(d.line("direct", variable.family.name))
+    if not through and not reads_direct and any(e.named is not None for e in line.edges):
+        return say("only_loss_named", losses=_losses(d, line), how=how(d, line), **places)
     if not through:
         key = "only_direct" if reads_direct else "only_loss"
         return say(key, losses=_losses(d, line), **places)
@@ -96,13 +109,15 @@ def _moment(line: Line) -> dict[IndexVar, Index]:
 
 def _losses(d: Derivation, line: Line) -> Value:
     names = {e.equation for e in line.edges if e.through is None}
-    return formulas(*(term.loss for term in d.model.losses if term.loss.name in names or "" in names))
+    rule, family = _moment(line), line.left.args[0].family
+    return formulas(*(substitute(term.loss, rule) for term in d.model.losses
+                      if (term.loss.name in names or "" in names) and any(
+                          isinstance(a, At) and a.family == family for a in visit(term.loss))))
 
 
 def how(d: Derivation, line: Line) -> Sentence:
     """The chain rule and the equations to which it was applied; the rules, where one of them is new to the reader."""
-    consumers = [e for e in line.edges if e.through is not None]
-    equations = references(*(d.line("model", e.equation) for e in consumers))
+    equations = references(*(q for e in line.edges for q in _equations(d, e)))
     rules = _rules(line)
     before = takewhile(lambda q: q != line, d.of_kind(*TIMED, "gradient"))
     if rules <= frozenset(rule for q in before for rule in _rules(q)):
@@ -111,9 +126,17 @@ def how(d: Derivation, line: Line) -> Sentence:
                equations=equations)
 
 
+def _equations(d: Derivation, edge: Edge) -> tuple[Line, ...]:
+    """The lines that define what an edge goes through: a variable, or a loss with a name."""
+    if edge.through is not None:
+        return (d.line("model", edge.equation),)
+    losses = {e.loss for e in visit(edge.named) if isinstance(e, LossGradient)} if edge.named is not None else set()
+    return tuple(q for q in d.of_kind("loss") if q.left in losses)
+
+
 def _rules(line: Line) -> KeysView[str]:
     """The rules that were applied, in order."""
-    consumers = (e for e in line.edges if e.through is not None)
+    consumers = (e for e in line.edges if e.through is not None or e.named is not None)
     return dict.fromkeys(rule for e in consumers for trail in e.rules for rule in trail).keys()
 
 
@@ -137,7 +160,7 @@ def _groups(d: Derivation, lines: tuple[Line, ...], given: Steps) -> Iterator[It
         if not line.name:
             return "written_letters"
         if not isinstance(variable, At):
-            return "written_parameters"
+            return "written_static" if variable in d.model.static else "written_parameters"
         return "written" if variable.family.name in defined and variable.time.const >= 1 else "written_given"
 
     for key in GROUPS:
@@ -146,14 +169,16 @@ def _groups(d: Derivation, lines: tuple[Line, ...], given: Steps) -> Iterator[It
             places: dict[str, Value] = {"steps": given}
             if letters:
                 places["letters"] = Span(letters[0].label, letters[-1].label)
-            if key == "written_parameters":
+            if key in ("written_parameters", "written_static"):
                 places["equations"] = references(*(d.line("gradient", line.name) for line in chosen))
             spelled = [q for q in letters if key == "written" and any(q.name in _names(line) for line in chosen)]
             if spelled:
                 yield paragraph("written_with_letters", equations=references(*spelled), values=several(
                     *(Formula(q.left) for q in spelled)), steps=given)
             else:
-                yield paragraph(key, **places)
+                mixed = key == "written_parameters" and not all(
+                    isinstance(d.line("gradient", line.name).forms[-1], Sum) for line in chosen)
+                yield paragraph("written_mixed" if mixed else key, **places)
             yield from (_with_chain(line) if key == "written" and given.steps <= UNROLLED else display(line)
                         for line in chosen)
 
@@ -168,8 +193,8 @@ def _with_chain(line: Line) -> Display:
     """The written-out equation, with the chain rule before it is evaluated where it goes through other variables."""
     shown = display(line)
     variable = line.left.args[0]
-    links = [e.value if e.through is None else Chain(e.through, variable) for e in line.edges]
-    if all(e.through is None for e in line.edges):
+    links = [e.named or e.value if e.through is None else Chain(e.through, variable) for e in line.edges]
+    if all(e.through is None and e.named is None for e in line.edges):
         return shown
     return replace(shown, relations=(Relation(plus(links)), *shown.relations))
 
@@ -207,13 +232,24 @@ def _missing(d: Derivation, steps: int) -> Iterator[Item]:
 
 def gradients(d: Derivation) -> Section:
     """Each parameter: the chain rule summed over the steps, evaluated, and with the closed form put in."""
-    items: list[Item] = []
+    return Section("gradients", tuple(_each(d, {v.name for v in d.model.parameters})))
+
+
+def static(d: Derivation) -> Section | None:
+    """The same for data without a time."""
+    if not d.model.static:
+        return None
+    first = paragraph("static", objective=Formula(OBJECTIVE))
+    return Section("static", (first, *_each(d, {v.name for v in d.model.static})))
+
+
+def _each(d: Derivation, names: set[str]) -> Iterator[Item]:
     total = {line.name: line for line in d.of_kind("total")}
     for line in d.of_kind("gradient"):
-        items += _gradient(d, line)
-        if line.name in total:
-            items += [inserted(d), display(total[line.name])]
-    return Section("gradients", tuple(items))
+        if line.name in names:
+            yield from _gradient(d, line)
+            if line.name in total:
+                yield from (inserted(d), display(total[line.name]))
 
 
 def _gradient(d: Derivation, line: Line) -> Iterator[Item]:
@@ -221,9 +257,17 @@ def _gradient(d: Derivation, line: Line) -> Iterator[Item]:
     if not line.edges:
         yield paragraph("gradient_zero", **places)
     else:
-        runs = [_run(e.through) for e in line.edges if e.through is not None]
+        runs = [v for e in line.edges for v in _consumers(e)]
         yield Paragraph((say("gradient", consumers=several(*runs), how=how(d, line), **places),))
     yield display(line)
+
+
+def _consumers(edge: Edge) -> tuple[Value, ...]:
+    """What an edge of a parameter goes through: a variable at all steps or at one time, or a regulariser."""
+    if edge.through is not None:
+        return (_run(edge.through),) if edge.through.time.terms else (Formula(edge.through),)
+    return tuple(Formula(e.loss) for e in visit(edge.named) if isinstance(e, LossGradient)) if edge.named is not None \
+        else ()
 
 
 def _run(member: At) -> Run:
@@ -232,13 +276,13 @@ def _run(member: At) -> Run:
 
 def inserted(d: Derivation) -> Paragraph:
     """What stands before a gradient with the closed form put in."""
-    lines = d.of_kind("closed")
+    lines = d.of_kind("at_last") or d.of_kind("closed")
     return paragraph("inserted", closed=references(*lines)) if lines else paragraph("expanded")
 
 
 def ends(d: Derivation) -> Section | None:
     """Initial states and inputs, with the closed form put in."""
-    parameters = {p.name for p in d.model.parameters}
+    parameters = {p.name for p in (*d.model.parameters, *d.model.static)}
     lines = [line for line in d.of_kind("total") if line.name not in parameters]
     if not lines:
         return None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import log10
 from typing import Any
 
 from symbptt.derivation import Derivation
 from symbptt.expr.index import T, index, t
-from symbptt.expr.nodes import At
+from symbptt.expr.nodes import At, Block, Matrix
 from symbptt.render import chain, forward, reuse, solution
+from symbptt.render.accumulation import accumulation
 from symbptt.render.layout import Layout
 from symbptt.render.outline import (
     OBJECTIVE,
@@ -19,6 +20,8 @@ from symbptt.render.outline import (
     Before,
     Count,
     Display,
+    Equal,
+    Expected,
     Formula,
     Heading,
     Listing,
@@ -40,14 +43,17 @@ from symbptt.render.outline import (
     say,
 )
 from symbptt.render.structure import Printer
-from symbptt.render.symbols import Symbols
+from symbptt.render.symbols import Level, Symbols
 from symbptt.render.target import environment, stamp
+from symbptt.render.truncation import truncation
 from symbptt.render.words import LANGUAGES, Language
 
 MARGIN = 6
 """The space between a formula and the reason beside it, with the brackets of the reason."""
 EXACT = 10 ** 12
 """Numbers from here on are given by a power of ten."""
+MOST, BEGINNING = 60, 8
+"""A display of more lines than the first is cut, each formula in it after as many as the second."""
 SHORT = 3
 """Up to so many members of a family are listed; more are written with dots."""
 
@@ -55,7 +61,8 @@ SHORT = 3
 def outline(d: Derivation) -> tuple[Section, ...]:
     """The sections of a derivation in reading order."""
     sections = (forward.model(d), forward.graph(d), chain.derivation(d), chain.written(d), solution.closed(d),
-                solution.proof(d), chain.gradients(d), chain.ends(d), reuse.storage(d), reuse.basis(d))
+                solution.proof(d), solution.assumed(d), chain.gradients(d), chain.static(d), chain.ends(d),
+                accumulation(d), truncation(d), reuse.storage(d), reuse.basis(d))
     return tuple(s for s in sections if s is not None)
 
 
@@ -157,8 +164,14 @@ class Writer:
         first = f" {s.at_least} {self.print.index(index(1))}"
         early = bool(v.lo.terms) and (v.lo - T).const < 0
         if v.lo != v.hi:
-            return f"{low} {s.at_most} {name} {s.at_most} {high}{f', {name}{first}' if early else ''}"
+            last = f" {s.at_most} {self.print.index(v.last)}" if v.last is not None else ""
+            return f"{low} {s.at_most} {name} {s.at_most} {high}{last}{f', {name}{first}' if early else ''}"
         return f"{name} {s.equal} {low}{first if early else ''}"
+
+    def expected(self, v: Expected) -> str:
+        """The mean of a random variable, and what it is equal to."""
+        mean = self.symbols.expected(self.running(v.variable))
+        return f" {self.symbols.equal} ".join([mean, *map(self.running, v.values)])
 
     def run(self, v: Run) -> str:
         """Members of a family from one time to another."""
@@ -173,7 +186,10 @@ class Writer:
     def space(self, v: Space) -> str:
         """The space of a variable."""
         rows, columns = v.variable.shape
-        sides = [self.print.size(n) for n in ((rows, columns) if columns != 1 else (rows,) if rows != 1 else ())]
+        several = [n for n in (rows, columns) if n != 1]
+        loose = Level.SUM if len(several) > 1 else None
+        sides = [self.print.size(n) if loose is None else self.print.inside(self.print.scalar(n), loose)
+                 for n in ((rows, columns) if columns != 1 else several)]
         s = self.symbols
         reals = s.power(s.reals, f" {s.cross} ".join(sides)) if sides else s.reals
         return f"{self.print(v.variable)} {s.element} {reals}"
@@ -191,7 +207,14 @@ class Writer:
         relations = self._fitting(d.relations, width)
         beside = self.fits(d) if beside is None else beside
         words = [self.reasons(r.reasons) for r in relations]
-        made = [row for r, w in zip(relations, words, strict=True) for row in self._relation(r, w, beside, width)]
+        def written(most: int) -> list[Row]:
+            return [row for r, w in zip(relations, words, strict=True) for row in (
+                self._blocks(d.left, r.right) if self._by_blocks(r, width) else
+                self._relation(r, w, beside, width, most))]
+
+        made = written(MOST)
+        if len(made) > MOST:
+            made = written(BEGINNING)
         first = made[0]
         if first.body.startswith(self.symbols.equal):
             made[0] = Row(self.print(d.left), first.body, first.note)
@@ -214,12 +237,42 @@ class Writer:
                 waiting = ()
         return kept
 
-    def _relation(self, r: Relation, words: str, beside: bool, width: int) -> list[Row]:
-        lines = self._folded(self.layout.lines(r.right, width), width)
+    def _relation(self, r: Relation, words: str, beside: bool, width: int, most: int) -> list[Row]:
+        lines = self._shortened(self._folded(self.layout.lines(r.right, width), width), most)
         above = textwrap.wrap(words, width - MARGIN) if words and not beside else []
         note = self.form.note.format(words) if words and beside else ""
         return [*(Row("", self.form.note.format(line)) for line in above),
                 Row("", f"{self.symbols.equal} {lines[0]}", note), *(Row("", self.symbols.quad + x) for x in lines[1:])]
+
+    def _by_blocks(self, r: Relation, width: int) -> bool:
+        """Whether the row is a matrix of blocks that no line holds."""
+        return isinstance(r.right, Block) and not r.reasons and self.layout.measure(r.right) > width
+
+    def _blocks(self, left: Matrix, right: Block) -> Iterator[Row]:
+        """The matrix with its long blocks by their places, then each of these."""
+        room = (self.form.width - self.layout.measure(left) - MARGIN) // len(right.rows[0])
+        named = {(p, q): cell for p, row in enumerate(right.rows, 1) for q, cell in enumerate(row, 1)
+                 if self.layout.measure(cell) > room - MARGIN}
+        names = {place: self.symbols.part(self.print(left), *place) for place in named}
+        cells = [[names[p, q] if (p, q) in names else self.print(cell) for q, cell in enumerate(row, 1)]
+                 for p, row in enumerate(right.rows, 1)]
+        wide = max((len(self.ruler.symbols.part(self.ruler(left), *place)) for place in named), default=0)
+        wide = max(wide, self.layout.measure(left))
+        whole, *further = self._folded([self.symbols.block(cells)], self.form.width - wide)
+        yield Row("", f"{self.symbols.equal} {whole}")
+        yield from (Row("", self.symbols.quad + line) for line in further)
+        for place, cell in named.items():
+            width = self.form.width - wide
+            first, *rest = self._shortened(self._folded(self.layout.lines(cell, width), width), MOST)
+            yield Row(names[place], f"{self.symbols.equal} {first}")
+            yield from (Row("", self.symbols.quad + line) for line in rest)
+
+    def _shortened(self, lines: list[str], most: int) -> list[str]:
+        """The beginning of a formula that no one would read, and how many lines it goes on."""
+        if len(lines) <= most:
+            return lines
+        more = self.language.sentences["more_lines"].format(number=len(lines) - BEGINNING)
+        return [*lines[:BEGINNING], f"{self.symbols.dots} {self.form.note.format(more).strip()}"]
 
     def _conditioned(self, rows: list[Row], condition: str, d: Display, width: int) -> list[Row]:
         last = d.relations[-1].right
@@ -260,7 +313,9 @@ COUNTED = ("equations", "losses", "values", "recursion")
 
 VALUES: dict[type[object], Callable[[Writer, Any], str]] = {
     Formula: lambda w, v: w.math(w.running(v.expression)),
-    Scalar: lambda w, v: w.math(w.print.size(v.expression)),
+    Equal: lambda w, v: w.math(f"{w.running(v.left)} {w.symbols.equal} {w.running(v.right)}"),
+    Expected: lambda w, v: w.math(w.expected(v)),
+    Scalar: lambda w, v: w.math(w.running.size(v.expression)),
     Space: lambda w, v: w.math(w.space(v)),
     Run: lambda w, v: w.math(w.run(v)),
     When: lambda w, v: w.math(w.times(v)),

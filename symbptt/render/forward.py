@@ -8,11 +8,14 @@ from sympy import MatrixSymbol
 
 from symbptt.derivation import Derivation, Line
 from symbptt.expr.index import Index, IndexVar, T, index, t
-from symbptt.expr.nodes import At, Matrix
+from symbptt.expr.nodes import ONE, At, Identity, Matrix, Ones, Times, Transpose
 from symbptt.expr.walk import substitute, visit
+from symbptt.model.spec import LossTerm
+from symbptt.render.notation import functions, notation
 from symbptt.render.outline import (
     OBJECTIVE,
     Display,
+    Equal,
     Formula,
     Item,
     Listing,
@@ -41,16 +44,56 @@ ALWAYS = When(Index(1), index(T))
 
 def display(line: Line) -> Display:
     """A numbered equation."""
-    when = When(line.lo, line.hi) if line.lo is not None and line.hi is not None else None
-    return Display(line.left, tuple(Relation(f) for f in line.forms), line.label, when)
+    return Display(line.left, tuple(Relation(f) for f in line.forms), line.label, _when(line))
+
+
+def _when(line: Line) -> When | None:
+    if line.lo is None or line.hi is None:
+        return None
+    own = line.hi.free_symbols - {t, T}
+    return When(line.lo, line.hi, index(T) if own else None)
 
 
 def model(d: Derivation) -> Section:
     """Equations, objective, variables with their shapes, and what is given."""
-    items: list[Item] = [paragraph("model"), *map(display, d.of_kind("model")), paragraph("objective"),
-             *map(display, d.of_kind("objective")), paragraph("variables"), Listing(tuple(_variables(d))),
-             Paragraph(tuple(_given(d)))]
+    lines = d.of_kind("model")
+    items: list[Item] = [paragraph("model"), *map(display, (line for line in lines if line.lo is not None))]
+    for key, found in (("computed_start", [line for line in lines if line.lo is None]), ("counts", d.of_kind("count")),
+                       ("losses", d.of_kind("loss")), ("objective", d.of_kind("objective"))):
+        if found:
+            items += [paragraph(key), *map(display, found)]
+    reductions = tuple(_reductions(d))
+    items += [Paragraph(reductions)] if reductions else []
+    items += [paragraph("variables"), Listing(tuple(_variables(d))), Paragraph(tuple(_given(d)))]
+    slopes = tuple(functions(d))
+    items += [paragraph("functions"), Listing(slopes)] if slopes else []
+    signs = tuple(notation(d))
+    items += [Paragraph(signs)] if signs else []
     return Section("model", tuple(items))
+
+
+def _reductions(d: Derivation) -> Iterator[Sentence]:
+    """How the losses count where they are not summed over all steps, and what is assumed about the targets."""
+    terms = d.model.losses
+    last, once = ([at_last(term.loss) for term in terms if term.reduce == reduce] for reduce in ("last", "once"))
+    for key, found in (("reduce_last", last), ("reduce_once", once)):
+        if found:
+            yield say(key, losses=formulas(*found))
+    for mask in dict.fromkeys(term.mask for term in terms if term.mask is not None):
+        masked = formulas(*(term.loss for term in terms if term.mask == mask))
+        yield say("reduce_masked", losses=masked, mask=Formula(At(mask, t)))
+    for target in dict.fromkeys(y for term in terms for y in term.assume):
+        yield say("reduce_assumed", equation=adds_up(At(target, t)))
+
+
+def at_last(e: Matrix) -> Matrix:
+    """The expression at t = T."""
+    return substitute(e, {t: index(T)})
+
+
+def adds_up(y: Matrix) -> Equal:
+    """1ᵀ y = 1."""
+    return Equal(Times(Transpose(Ones(*y.shape)), y), Identity(ONE))
 
 
 def _variables(d: Derivation) -> Iterator[Sentence]:
@@ -62,8 +105,10 @@ def _variables(d: Derivation) -> Iterator[Sentence]:
             yield say("size", size=Scalar(size.symbol))
     states = {v.name for v in m.states}
     defined = tuple(e.left.family for e in m.equations)
-    tables = (("parameter", m.parameters), ("input", tuple(At(v, t) for v in m.inputs)),
-              ("target", tuple(At(v, t) for v in m.targets)),
+    masks = {term.mask for term in m.losses}
+    tables = (("parameter", m.parameters), ("static", m.static), ("input", tuple(At(v, t) for v in m.inputs)),
+              ("target", tuple(At(v, t) for v in m.targets if v not in masks)),
+              ("mask", tuple(At(v, t) for v in m.targets if v in masks)),
               ("state", tuple(At(v, t) for v in defined if v.name in states)),
               ("output", tuple(At(v, t) for v in defined if v.name not in states)))
     for role, variables in tables:
@@ -78,8 +123,10 @@ def _given(d: Derivation) -> Iterator[Sentence]:
     data: list[Value] = [Run(At(v, 1), At(v, T)) for v in (*m.inputs, *m.targets)]
     if data:
         yield say("given", values=several(*data))
-    if m.initial:
-        yield say("given_initial", values=formulas(*m.initial))
+    if m.static:
+        yield say("given_static", values=formulas(*m.static))
+    if m.given:
+        yield say("given_initial", values=formulas(*m.given))
     yield say("shapes")
     yield say("beyond", objective=Formula(OBJECTIVE))
     if d.of_kind("direct"):
@@ -95,14 +142,26 @@ def sources(right: Matrix) -> tuple[Matrix, ...]:
 def graph(d: Derivation) -> Section:
     """What each variable is computed from; for a small given T also at each time."""
     m = d.model
-    read = dict.fromkeys(a for term in m.losses for a in sources(term.loss))
-    ends = several(*(Run(substitute(a, {t: Index(1)}), substitute(a, {t: index(T)})) for a in read))
+    ends = several(*dict.fromkeys(run for term in m.losses for run in _read(term)))
     points = [_computed(e.left, sources(e.right)) for e in m.order]
     points.append(say("computed", variable=Formula(OBJECTIVE), sources=ends))
-    items: list[Item] = [paragraph("graph", when=ALWAYS), Listing(tuple(points)), Paragraph((say("backwards"),))]
+    items: list[Item] = [paragraph("graph", when=ALWAYS), Listing(tuple(points))]
+    if m.computed:
+        first = tuple(_computed(e.left, sources(e.right)) for e in m.computed)
+        items = [paragraph("graph_initial"), Listing(first), *items]
+    items.append(paragraph("backwards"))
     if d.steps is not None and d.steps * len(m.equations) <= LISTED:
         items += [paragraph("graph_unrolled", steps=Steps(d.steps)), Listing(tuple(_unrolled(d, d.steps)))]
     return Section("graph", tuple(items))
+
+
+def _read(term: LossTerm) -> Iterator[Value]:
+    """What a term of the objective reads: over all steps, at the last one, or once."""
+    for a in sources(term.loss if term.mask is None else Times(At(term.mask, t), term.loss)):
+        if isinstance(a, At) and term.reduce != "last":
+            yield Run(substitute(a, {t: Index(1)}), substitute(a, {t: index(T)}))
+        else:
+            yield Formula(at_last(a))
 
 
 def _computed(left: Matrix, read: tuple[Matrix, ...]) -> Sentence:
@@ -117,5 +176,6 @@ def _unrolled(d: Derivation, steps: int) -> Iterator[Sentence]:
         for e in d.model.order:
             yield _computed(substitute(e.left, rule), tuple(substitute(a, rule) for a in sources(e.right)))
     read = dict.fromkeys(substitute(a, {t: Index(time)}) for time in range(1, steps + 1)
-                         for term in d.model.losses for a in sources(term.loss))
+                         for term in d.model.losses if term.reduce != "last" or time == steps
+                         for a in sources(term.loss if term.mask is None else Times(At(term.mask, t), term.loss)))
     yield say("computed", variable=Formula(OBJECTIVE), sources=formulas(*read))

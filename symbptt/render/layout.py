@@ -1,12 +1,17 @@
-"""Where long formulas break: a sum between its summands, a Σ inside the parentheses of its body."""
+"""Where long formulas break: a sum between its summands, a product between its factors or inside one of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from symbptt.expr.nodes import Matrix, Plus, Scale, Sum, Times
-from symbptt.render.structure import Printer, flattened, head
+from symbptt.expr.nodes import Apply, Diagonal, Hadamard, Matrix, Multiple, Plus, Product, Scale, Sum, Times
+from symbptt.render.structure import Factor, Printer, flattened, head, prefix
 from symbptt.render.symbols import Level, Piece
+
+NARROW = 20
+"""Nothing is broken into lines that are narrower."""
+STEP = 6
+"""How much narrower the lines inside parentheses are."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +32,7 @@ class Layout:
 
     def widest(self, e: Matrix, width: int) -> int:
         """How wide the widest of these lines is."""
-        if self.measure(e) <= width:
-            return self.measure(e)
-        if type(e) is Plus:
-            return max(self.widest(a, width) for a in flattened(e, Plus)) + len(self.ruler.symbols.plus)
-        if type(e) in (Sum, Scale):
-            body = e.body if type(e) is Sum else e.args[1]
-            return max(self.measure(e) - self.measure(body), 0) + self.widest(body, width)
-        return self.measure(e)
+        return max(map(len, Layout(self.ruler, self.ruler).lines(e, width)))
 
     def _unsigned(self, e: Matrix, width: int) -> tuple[bool, list[str]]:
         """Whether a minus stands before the formula, and its lines without it."""
@@ -43,26 +41,40 @@ class Layout:
             return piece.minus, [piece.text]
         if type(e) is Plus:
             return False, self._sum(e, width)
-        if type(e) is Sum:
-            return False, self._prefixed(head(self.printer, e), e.body, width)
+        if type(e) in (Sum, Product):
+            return False, self._prefixed(e, head(self.printer, e), e.body, width)
         if type(e) is Scale:
             factor = self.printer.scalar(e.args[0])
-            return factor.minus, self._prefixed("" if e.args[0] == -1 else factor.text, e.args[1], width)
-        if type(e) is Times:
-            *front, last = flattened(e, Times)
-            if type(last) is Sum and len(front) == 1 and not self.printer.piece(front[0]).minus:
-                return False, self._prefixed(self.printer.inside(self.printer.piece(front[0]), Level.BIG), last, width)
-        return piece.minus, [piece.text]
+            start = "" if e.args[0] == -1 else self.printer.inside(Piece(factor.text, factor.level), Level.SUM)
+            return factor.minus, self._prefixed(e, start, e.args[1], width)
+        if type(e) is Multiple:
+            start = self.printer.inside(self.printer.piece(e.args[0]), Level.PRODUCT)
+            return False, self._prefixed(e, start, e.args[1], width, Level.ELEMENTWISE)
+        if type(e) in (Times, Hadamard):
+            return self._product(e, width)
+        return piece.minus, self._called(e, width) or [piece.text]
 
-    def _prefixed(self, prefix: str, body: Matrix, width: int) -> list[str]:
-        """A factor or a Σ before a body that is broken; parentheses are of the kind that may close on a later line."""
-        symbols = self.printer.symbols
-        start = prefix + symbols.space if prefix else ""
-        inner = self.lines(body, max(width - 6, 20))
+    def _called(self, e: Matrix | None, width: int) -> list[str]:
+        """A function of something long."""
+        name = prefix(self.printer, e) if type(e) in (Apply, Diagonal) else None
+        return self._enclosed(e.args[-1], width, name or "") if e is not None and name is not None else []
+
+    def _enclosed(self, e: Matrix, width: int, start: str = "") -> list[str]:
+        """The formula in parentheses that may close on a later line."""
+        inner = self.lines(e, max(width - STEP, NARROW))
+        inner[0], inner[-1] = start + self.printer.symbols.opening + inner[0], inner[-1] + self.printer.symbols.closing
+        return inner
+
+    def _prefixed(self, e: Matrix, prefix: str, body: Matrix, width: int, loose: Level = Level.SUM) -> list[str]:
+        """A factor or a Σ before the body of e, which is broken."""
         piece = self.printer.piece(body)
-        if piece.minus or piece.level == Level.SUM or (piece.level == Level.SCALED and prefix):
-            inner[0], inner[-1] = symbols.opening + inner[0], inner[-1] + symbols.closing
-        return [start + inner[0], *inner[1:]]
+        if piece.minus or piece.level <= loose or (piece.level == Level.SCALED and prefix):
+            inner = self._enclosed(body, width)
+        else:
+            before = len(self.ruler(e)) - len(self.ruler(body)) if type(body) in (Times, Hadamard, Sum, Product) \
+                else STEP
+            inner = self.lines(body, max(width - max(before, STEP), NARROW))
+        return [self.printer.symbols.space.join([prefix, inner[0]]) if prefix else inner[0], *inner[1:]]
 
     def _sum(self, e: Matrix, width: int) -> list[str]:
         """Summands, as many on a line as fit."""
@@ -70,7 +82,7 @@ class Layout:
         room = 0
         for k, summand in enumerate(flattened(e, Plus)):
             size = self.measure(summand) + len(self.ruler.symbols.plus)
-            minus, lines = self._unsigned(summand, width)
+            minus, lines = self._unsigned(summand, width - len(self.ruler.symbols.plus) if k else width)
             joint = self.printer.symbols.minus if minus else self.printer.symbols.plus.strip()
             if k == 0:
                 done = [self.printer.signed(Piece(lines[0], Level.ATOM, minus)), *lines[1:]]
@@ -81,3 +93,53 @@ class Layout:
                 room = width
             room = (width if k == 0 else room) - size if len(lines) == 1 else 0
         return done
+
+    def _product(self, e: Matrix, width: int) -> tuple[bool, list[str]]:
+        """Factors, as many on a line as fit; one that is too long for a line is broken itself."""
+        elementwise = type(e) is Hadamard
+        minus, factors = _elementwise(self.printer, e) if elementwise else self.printer.factors(e)
+        _, measured = _elementwise(self.ruler, e) if elementwise else self.ruler.factors(e)
+        symbols = self.printer.symbols
+        sign = symbols.hadamard.strip() + " " if elementwise else symbols.dot
+        gap = len(self.ruler.symbols.hadamard) if elementwise else len(self.ruler.symbols.joined(["", ""]))
+        done: list[str] = []
+        room = width
+        for factor, ruled in zip(factors, measured, strict=True):
+            size = len(ruled.text) + (gap if done else 0)
+            lines = self._factor(factor, width) if size > width else [factor.text]
+            first, left = (size, 0) if len(lines) == 1 else self._ends(factor, width)
+            if not done:
+                done = lines
+                room = left or width - size
+            elif room >= first:
+                done[-1] = symbols.hadamard.join([done[-1], lines[0]]) if elementwise else \
+                    symbols.joined([done[-1], lines[0]])
+                done += lines[1:]
+                room = left or room - size
+            else:
+                done += [sign + lines[0], *lines[1:]]
+                room = left or width - size - len(self.ruler.symbols.dot)
+        return minus, done
+
+    def _ends(self, factor: Factor, width: int) -> tuple[int, int]:
+        """How wide the first line of a broken factor is, and the room beside its last line, at least 1."""
+        lines = Layout(self.ruler, self.ruler)._factor(factor, width)
+        return len(lines[0]) + 1, max(1, width - len(lines[-1]))
+
+    def _factor(self, factor: Factor, width: int) -> list[str]:
+        """A factor that is too long for one line."""
+        node = factor.node
+        if node is None:
+            return [factor.text]
+        called = self._called(node, width)
+        if called:
+            return called
+        if factor.text == factor.piece.text and type(node) is not Plus:
+            return self.lines(node, width)
+        return self._enclosed(node, width)
+
+
+def _elementwise(p: Printer, e: Matrix) -> tuple[bool, list[Factor]]:
+    """The factors of an elementwise product, as those of a product."""
+    pieces = ((a, p.piece(a)) for a in flattened(e, Hadamard))
+    return False, [Factor(a, piece, p.inside(piece, Level.PRODUCT)) for a, piece in pieces]

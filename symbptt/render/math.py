@@ -10,11 +10,22 @@ from symbptt.render.symbols import Sign, Symbols
 MACROS = frozenset({
     "boldsymbol", "mathbf", "mathrm", "mathbb", "text", "frac", "dfrac", "partial", "ell", "top", "left", "right",
     "biggl", "biggr", "sum", "prod", "begin", "end", "times", "le", "ge", "in", "dots", "quad", "qquad", "tag", "label",
+    "circ", "cdot", "tanh", "exp", "sin", "cos", "log", "lVert", "rVert",
     *(macro[1:] for macro, _ in GREEK.values()),
 })
 """Every macro that a formula may use: what KaTeX in strict mode, MathJax and amsmath all know."""
 
 SIGNS: dict[Sign, str] = {"sum": "sum", "product": "prod"}
+
+
+FUNCTIONS = {
+    "tanh": r"\tanh", "exp": r"\exp", "sin": r"\sin", "cos": r"\cos", "sigmoid": r"\sigma",
+    "log_softmax": r"\log \mathrm{softmax}", "relu": r"\mathrm{ReLU}", "leaky_relu": r"\mathrm{LeakyReLU}",
+    "elu": r"\mathrm{ELU}", "silu": r"\mathrm{SiLU}", "sign": r"\mathrm{sign}", "hard_tanh": r"\mathrm{hardtanh}",
+}
+"""How functions are called; others by their own name in upright letters."""
+LOSSES = {"softmax_cross_entropy": "CE", "squared_error": "SE"}
+"""Short names of losses."""
 
 
 def subscript(text: str) -> str:
@@ -37,8 +48,11 @@ class Latex(Symbols):
     quad = r"\quad "
     partial = r"\partial "
     direct = r"\partial^{+} "
+    differential = r"\mathrm{d} "
     opening = r"\biggl("
     closing = r"\biggr)"
+    hadamard = r" \circ "
+    dot = r"\cdot "
 
     def letter(self, name: Name, bold: bool, time: str | None) -> str:
         scripts = [word(s) for s in name.subscripts] + ([time] if time is not None else [])
@@ -55,7 +69,41 @@ class Latex(Symbols):
         return self.letter(split(letters), False, None) + name[len(letters):]
 
     def function(self, name: str) -> str:
-        return r"\ell" if name == "l" else self.letter(split(name), False, None)
+        return r"\ell" if name == "l" else self.letter(split(LOSSES.get(name, name)), False, None)
+
+    def called(self, name: str) -> str:
+        return FUNCTIONS.get(name, rf"\mathrm{{{name.replace('_', '')}}}")
+
+    def applied(self, name: str, argument: str) -> str:
+        tall = r"\frac" in argument or r"\begin" in argument
+        return rf"{name}\!\left({argument}\right)" if tall else f"{name}({argument})"
+
+    def joined(self, factors: list[str]) -> str:
+        return factors[0] + "".join((r" \, " if f.startswith(r"\mathrm{") else " ") + f for f in factors[1:])
+
+    def indicator(self, argument: str) -> str:
+        return rf"\boldsymbol{{1}}[{argument} > 0]"
+
+    def absolute(self, argument: str) -> str:
+        return rf"\left|{argument}\right|"
+
+    def expected(self, argument: str) -> str:
+        return rf"\mathbb{{E}}[{argument}]"
+
+    def squared(self, base: str) -> str:
+        return self.power(base, r"\circ 2")
+
+    def norm(self, argument: str) -> str:
+        return rf"\lVert {argument} \rVert^2"
+
+    def delta(self, a: str, b: str) -> str:
+        return rf"\delta_{{{a},{b}}}"
+
+    def slice(self, base: str, start: str, stop: str) -> str:
+        return rf"\left[{base}\right]_{{{start}:{stop}}}"
+
+    def part(self, base: str, row: int, column: int) -> str:
+        return self.power(base, f"({row},{column})")
 
     def fraction(self, above: str, below: str) -> str:
         return rf"\frac{{{above}}}{{{below}}}"
@@ -89,6 +137,9 @@ class Running(Latex):
     def quotient(self, above: str, below: str) -> str:
         return f"{above}/{below}"
 
+    def block(self, rows: list[list[str]]) -> str:
+        return rf"\left[{'; '.join(', '.join(row) for row in rows)}\right]"
+
 
 class Ruler(Symbols):
     """The table that measures: its texts are as long as the LaTeX is wide, in units of half an em, roughly."""
@@ -99,8 +150,11 @@ class Ruler(Symbols):
     comma = "xx"
     partial = "x"
     direct = "xx"
+    differential = "x"
     opening = "xx"
     closing = "xx"
+    hadamard = "xxx"
+    dot = "x"
 
     def letter(self, name: Name, _bold: bool, time: str | None) -> str:
         scripts = ",".join([*name.subscripts, *([time] if time is not None else [])])
@@ -110,15 +164,49 @@ class Ruler(Symbols):
     def variable(self, name: str) -> str:
         return self.letter(split(name), False, None)
 
-    function = variable
+    def function(self, name: str) -> str:
+        return self.variable(LOSSES.get(name, name))
+
+    def called(self, name: str) -> str:
+        return "x" if name == "sigmoid" else name
+
+    def applied(self, name: str, argument: str) -> str:
+        return f"{name}x{argument}x"
+
+    def joined(self, factors: list[str]) -> str:
+        return "".join(factors)
+
+    def indicator(self, argument: str) -> str:
+        return f"xx{argument}xxxxx"
+
+    def parenthesised(self, text: str) -> str:
+        return f"x{text}x"
+
+    def absolute(self, argument: str) -> str:
+        return self.parenthesised(argument)
+
+    def expected(self, argument: str) -> str:
+        return f"xx{argument}x"
+
+    def norm(self, argument: str) -> str:
+        return f"xx{argument}xxx"
+
+    def squared(self, base: str) -> str:
+        return f"{base}xx"
+
+    def delta(self, a: str, b: str) -> str:
+        return "x" * (1 + round(0.75 * len(a + b)))
+
+    def slice(self, base: str, start: str, stop: str) -> str:
+        return f"xx{base}" + "x" * round(0.75 * len(start + stop) + 1)
+
+    def part(self, base: str, _row: int, _column: int) -> str:
+        return f"{base}xxxx"
 
     def fraction(self, above: str, below: str) -> str:
         return max(above, below, key=len) + "x"
 
     quotient = fraction
-
-    def parenthesised(self, text: str) -> str:
-        return f"x{text}x"
 
     def power(self, base: str, exponent: str) -> str:
         return base + "x" * round(0.75 * len(exponent))

@@ -6,7 +6,11 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from symbptt.derivation import Derivation, Line
+from symbptt.derivation import Derivation, Kind, Line
+from symbptt.expr.nodes import Apply
+from symbptt.expr.walk import visit
+from symbptt.model.functions import FUNCTIONS
+from symbptt.model.spec import LossTerm
 from symbptt.program.build import program
 from symbptt.program.carry import carried
 from symbptt.program.statements import Function, Output, Program, SizeSource, Variable
@@ -16,8 +20,8 @@ from symbptt.render.target import environment, stamp
 WRITE = Writer(NUMPY)
 BLOCK = Block(WRITE)
 
-STATED = ("model", "objective")
-DERIVED = ("direct", "adjoint", "boundary", "initial", "letter", "closed", "gradient")
+STATED: tuple[Kind, ...] = ("model", "count", "loss", "objective")
+DERIVED: tuple[Kind, ...] = ("direct", "adjoint", "boundary", "assumed", "initial", "letter", "closed", "gradient")
 """The kinds of lines that statements refer to."""
 
 CHECKED = {"states": 'states = _stacks("states", states, STATES, given, size)',
@@ -49,16 +53,37 @@ class _Module:
     def parts(self) -> dict[str, object]:
         """Everything by its name in the template."""
         made, closed = self.made, self.made.closed
-        names = ", ".join(f'"{loss.name}"' for loss in made.losses)
         return {
             "about": list(self._about()), "tables": list(self._tables()), "model": self.model.name, "batch": made.batch,
             "forward": self._forward(), "objective": self._objective(), "backward": self._backward(),
             "closed": self._closed(closed) if closed is not None else None,
             "states": self._listed(made.families), "direct": self._listed(made.read_by_losses),
             "opaque": made.losses, "only": made.losses[0].name if len(made.losses) == 1 else None,
-            "named": f"_one_loss(loss, {names})" if len(made.losses) == 1 else f"_named_losses(loss, {names})",
+            "named": self._named(), "drawn": list(self._drawn()), "kinks": bool(self._kinked()),
             "sizes": [_source(s) for s in made.sizes], "shapes": list(self._shapes()),
             "steps": 4 + min(max(self.model.lags.values(), default=0), 8)}
+
+    def _named(self) -> str:
+        """What turns the argument loss into losses by name."""
+        names = ", ".join(f'"{loss.name}"' for loss in self.made.losses)
+        many = {0: "_no_loss(loss)", 1: f"_one_loss(loss, {names})"}
+        return many.get(len(self.made.losses), f"_named_losses(loss, {names})")
+
+    def _drawn(self) -> Iterator[str]:
+        """What check draws in another way: inputs around a kink, masks, and targets whose entries add up to one."""
+        terms = self.model.losses
+        for name in (v.name for v in self.model.inputs if self._kinked()):
+            yield f'data["{name}"] = 4 * data["{name}"] - 3'
+        for name in dict.fromkeys(y.name for term in terms for y in term.assume):
+            yield f'data["{name}"] = _softmax(data["{name}"])'
+        for name in dict.fromkeys(term.mask.name for term in terms if term.mask is not None):
+            yield f'data["{name}"] = _mask(T, 2)'
+
+    def _kinked(self) -> list[str]:
+        """The functions of the model that have no derivative somewhere."""
+        equations = (*self.model.equations, *self.model.computed)
+        used = {str(node.args[0]) for e in equations for node in visit(e.right) if isinstance(node, Apply)}
+        return [name for name, function in FUNCTIONS.items() if name in used and function.kinks]
 
     def _forward(self) -> list[str]:
         function = self.made.forward
@@ -100,8 +125,9 @@ class _Module:
             yield f'dtype = given["{first}"].dtype'
 
     def _given(self, used: set[str], variables: frozenset[str]) -> Iterator[str]:
+        static = {s.name for s in self.model.static}
         yield from (f'{v.local} = given["{v.key}"]' for v in self.made.variables
-                    if v.group == "params" and v.local in variables)
+                    if (v.group == "params" or v.key in static) and v.local in variables)
         yield from (f'{local} = _number(params, "{key}")' for key, local in self.made.constants if local in used)
 
     def _axes(self, v: Variable) -> list[str]:
@@ -158,10 +184,31 @@ class _Module:
                     break_on_hyphens=False)
 
     def _reduction(self) -> Iterator[str]:
+        """How L comes about, what is assumed, and what holds where a function has no derivative."""
         for term in self.model.losses:
-            over = "the mean over the T steps" if term.reduce == "mean" else "the sum over the T steps"
-            yield f"{term.loss} enters L as {'' if term.weight == 1 else f'{term.weight} times '}{over}."
-        yield f"L and all gradients of parameters are sums over the {self.made.batch} samples."
+            weight = "" if term.weight == 1 else f"{term.weight} times "
+            yield f"{term.loss} enters L as {weight}{_gathered(term)}."
+        once = any(term.reduce == "once" for term in self.model.losses)
+        yield (f"L and all gradients of parameters are sums over the {self.made.batch} samples"
+               f"{'; a regulariser is added once, not once a sample' if once else ''}.")
+        for name in dict.fromkeys(y.name for term in self.model.losses for y in term.assume):
+            yield f"Assumed: the entries of {name}[t] add up to one; other targets are refused."
+        for name in self._kinked():
+            function = FUNCTIONS[name]
+            yield (f"{name} has no derivative at {' and '.join(map(str, function.kinks))}; "
+                   f"{function.convention} stands for it there.")
+
+
+def _gathered(term: LossTerm) -> str:
+    if term.reduce == "once":
+        return "its value"
+    if term.reduce == "last":
+        return "its value at t = T"
+    if term.mask is None:
+        return f"the {term.reduce} over the T steps"
+    if term.reduce == "sum":
+        return f"the sum over the T steps, each times {term.mask.name}[t]"
+    return f"the mean over the steps that the mask {term.mask.name} keeps, for each sample by itself"
 
 
 def _span(line: Line) -> str:

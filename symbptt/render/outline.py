@@ -26,6 +26,22 @@ class Formula:
 
 
 @dataclass(frozen=True)
+class Equal:
+    """left = right in a sentence."""
+
+    left: Matrix
+    right: Matrix
+
+
+@dataclass(frozen=True)
+class Expected:
+    """E[variable] = value = … in a sentence."""
+
+    variable: Matrix
+    values: tuple[Matrix, ...]
+
+
+@dataclass(frozen=True)
 class Scalar:
     """A size or a constant in a sentence."""
 
@@ -49,10 +65,11 @@ class Run:
 
 @dataclass(frozen=True)
 class When:
-    """lo ≤ t ≤ hi, or t = lo where both are equal."""
+    """lo ≤ t ≤ hi, or t = lo where both are equal; with hi ≤ last where hi is a time of its own."""
 
     lo: Index
     hi: Index
+    last: Index | None = None
 
 
 @dataclass(frozen=True)
@@ -136,8 +153,8 @@ class Sentence:
     places: tuple[tuple[str, Value], ...] = ()
 
 
-Value: TypeAlias = (Formula | Scalar | Space | Run | When | Before | Steps | AtLeast | Ref | Span | Heading | Count |
-                    Verbatim | Phrase | Several | Sentence)
+Value: TypeAlias = (Formula | Equal | Expected | Scalar | Space | Run | When | Before | Steps | AtLeast | Ref | Span |
+                    Heading | Count | Verbatim | Phrase | Several | Sentence)
 
 
 @dataclass(frozen=True)

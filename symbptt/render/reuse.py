@@ -10,9 +10,11 @@ from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Binder, Derivative, Matrix
 from symbptt.expr.walk import substitute, visit
 from symbptt.render.forward import ALWAYS
+from symbptt.render.notation import differentiated
 from symbptt.render.outline import (
     AtLeast,
     Formula,
+    Heading,
     Item,
     Listing,
     Phrase,
@@ -25,11 +27,12 @@ from symbptt.render.outline import (
     say,
     several,
 )
-from symbptt.render.solution import equation_of, hypotheses
+from symbptt.render.solution import assumption, definitions, equation_of, hypotheses
 
 COMPUTED = ("direct", "boundary", "adjoint", "initial", "gradient")
 """The kinds of lines by which gradients are computed."""
-DEFINITIONS = {"recursions": ("direct", "adjoint", "initial"), "parameters": ("gradient",), "letters": ("letter",)}
+DEFINITIONS = {"recursions": ("direct", "adjoint", "initial"), "parameters": ("gradient",),
+               "letters": ("letter", "forward_letter"), "changes": ("tangent",), "randomised": ("randomised",)}
 """The kinds of lines that theorems unfold, by what they are called in the list of what the theorems rest on."""
 
 
@@ -83,7 +86,7 @@ def basis(d: Derivation) -> Section | None:
     proved = [line for line in d.lines if line.theorem is not None]
     used = sorted({name for q in d.theorems for name in q.theorem.used})
     equations = [line for line in (equation_of(d, name) for name in used) if line is not None]
-    defined = {q.name for q in d.definitions}
+    defined = definitions(d)
     laws = [name for name in used if name not in defined]
     points = [say(f"rests_{key}", equations=references(*found)) for key, kinds in DEFINITIONS.items()
               if (found := [line for line in equations if line.kind in kinds])]
@@ -92,7 +95,12 @@ def basis(d: Derivation) -> Section | None:
     if forms:
         points.append(say("rests_hypotheses", bounds=_bounds(forms)))
     points.append(say("rests_beyond"))
-    for term in dict.fromkeys(term.loss for term in d.model.losses):
+    for line in d.of_kind("assumed", "unbiased"):
+        points.append(say("rests_assumption", equation=assumption(d, line), equations=references(line)))
+    known = [Formula(value) for value in differentiated(d)]
+    if known:
+        points.append(say("rests_functions", values=several(*known), section=Heading("model")))
+    for term in dict.fromkeys(term.loss for term in d.model.losses if term.opaque):
         points.append(say("rests_loss", loss=Formula(term)))
     return Section("basis", (paragraph("rests", equations=references(*proved)), Listing(tuple(points))))
 
@@ -104,6 +112,6 @@ def strongest(forms: Iterable[Index]) -> frozenset[Index]:
 
 
 def _bounds(forms: frozenset[Index]) -> Value:
-    if forms == {t - Index(1), T - index(t)}:
-        return ALWAYS
-    return several(*(AtLeast(a, b) for a, b in hypotheses(forms)))
+    whole = {t - Index(1), T - index(t)}
+    known: list[Value] = [ALWAYS] if forms >= whole else []
+    return several(*known, *(AtLeast(a, b) for a, b in hypotheses(forms - whole if known else forms)))

@@ -8,13 +8,14 @@ from symbptt.bptt.closed import ClosedForm
 from symbptt.derivation import Derivation, Line
 from symbptt.expr.build import children, rebuild
 from symbptt.expr.index import Index, index, t
-from symbptt.expr.nodes import Adjoint, At, Identity, Matrix, Plus, Power, Product, Times
+from symbptt.expr.nodes import Adjoint, At, Identity, Matrix, Plus, Power, Product, Tangent, Times
 from symbptt.expr.walk import visit
 from symbptt.proof.account import Row
 from symbptt.render.forward import display
 from symbptt.render.outline import (
     Count,
     Display,
+    Equal,
     Formula,
     Item,
     Paragraph,
@@ -31,6 +32,9 @@ from symbptt.render.outline import (
     several,
 )
 from symbptt.render.structure import flattened
+
+LONG = 16
+"""A factor of more nodes is not repeated in a sentence."""
 
 
 def closed(d: Derivation) -> Section:
@@ -58,6 +62,9 @@ def _closed(d: Derivation) -> Iterator[Item]:
     if d.of_kind("reversed"):
         yield paragraph("reversed")
         yield from map(display, d.of_kind("reversed"))
+    if d.of_kind("at_last"):
+        yield paragraph("one_word", closed=references(*d.of_kind("closed")))
+        yield from map(display, d.of_kind("at_last"))
     yield from _remark(d, form)
     selected = [(v, row) for v, row in ((v, form.select[v.name]) for v in form.carried) if row is not None]
     if selected:
@@ -85,7 +92,8 @@ def _remark(d: Derivation, form: ClosedForm) -> Iterator[Item]:
     if isinstance(run, Power):
         said = [say("remark_power", exponent=Scalar(run.args[1].to_expr()), base=Formula(run.args[0]), **places)]
     else:
-        said = [say("remark_product", factor=Formula(run.body), **places)]
+        long = sum(1 for _ in visit(run.body)) > LONG
+        said = [say("remark_long", **places) if long else say("remark_product", factor=Formula(run.body), **places)]
     names = {q.name for q in d.of_kind("total") if next(_runs(q.forms[-1]), None) is not None}
     affected = [Formula(Adjoint(p)) for p in d.model.parameters if p.name in names]
     if affected:
@@ -114,6 +122,27 @@ def proof(d: Derivation) -> Section | None:
         paragraph("hypothesis"), Display(found.hypothesis[0], (Relation(found.hypothesis[1]),)),
         paragraph("step"), _chain(d, *found.step),
         paragraph("proved", closed=number)))
+
+
+def assumed(d: Derivation) -> Section | None:
+    """What a gradient becomes under what the model assumes."""
+    items: list[Item] = []
+    for line in d.of_kind("assumed"):
+        items += [paragraph("assumed", equation=assumption(d, line), equations=references(general(d, line))),
+                  display(line)]
+    return Section("assumed", tuple(items)) if items else None
+
+
+def assumption(d: Derivation, line: Line) -> Value:
+    """The equations that the theorem of a line assumes."""
+    found = d.theorems[line.theorem].theorem.assumptions if line.theorem is not None else frozenset()
+    return several(*(Equal(a, b) for a, b in sorted(found, key=str)))
+
+
+def general(d: Derivation, line: Line) -> Line:
+    """The line of the same gradient without an assumption."""
+    return next(q for q in d.of_kind("direct", "adjoint", "boundary") if q.name == line.name
+                and type(q.left) is type(line.left))
 
 
 def _chain(d: Derivation, left: Matrix, rows: tuple[Row, ...]) -> Display:
@@ -150,10 +179,18 @@ def reason(d: Derivation, name: str) -> Value:
 def equation_of(d: Derivation, name: str) -> Line | None:
     """The equation that a definition of the proofs stands for."""
     heads = {q.name: q.left for q in d.definitions}
-    if name not in heads:
-        return None
     lines = d.of_kind("adjoint", "direct", "letter", "initial", "gradient")
-    return next((line for line in lines if line.left == heads[name]), None)
+    found = (line for line in lines if name in heads and line.left == heads[name])
+    changes = (line for line in d.of_kind("tangent") if str(line.left) == name)
+    named = (line for line in d.of_kind("forward_letter", "randomised") if line.name == name)
+    return next((line for group in (found, changes, named) for line in group), None)
+
+
+def definitions(d: Derivation) -> set[str]:
+    """The names of all definitions that theorems unfold: of the gradients, the changes, the letters and the means."""
+    changes = (*(e.left for e in d.model.equations), *d.model.initial)
+    named = d.of_kind("forward_letter", "randomised")
+    return {*(q.name for q in d.definitions), *(str(Tangent(v)) for v in changes), *(line.name for line in named)}
 
 
 def hypotheses(forms: frozenset[Index]) -> list[tuple[Index, Index]]:

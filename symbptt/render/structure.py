@@ -9,32 +9,40 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sympy import Expr, MatrixSymbol, Symbol
 from sympy.core.basic import Basic
 
+from symbptt.expr.build import selected
 from symbptt.expr.index import Index
 from symbptt.expr.nodes import (
     ONE,
     Adjoint,
+    Apply,
     At,
     Binder,
     Block,
     Chain,
+    Delta,
     Derivative,
+    Diagonal,
     Direct,
+    Hadamard,
     Identity,
+    Immediate,
     Loss,
     LossGradient,
     Matrix,
     Multiple,
     Node,
+    Ones,
     Plus,
     Power,
     Product,
     Scale,
     Sum,
+    Tangent,
     Times,
     Transpose,
     Zero,
@@ -108,9 +116,82 @@ class Printer:
             return Piece(str(c))
         raise TypeError(f"{c} is a {type(c).__name__}, which no notation writes")
 
+    def factors(self, e: Matrix) -> tuple[bool, list[Factor]]:
+        """Whether a minus stands before a product, and its factors as they stand in it."""
+        parts = list(_sliced(self, _shown(e)))
+        made = []
+        for k, (node, piece) in enumerate(parts):
+            first, last = k == 0, k == len(parts) - 1
+            loose = (Level.SUM, Level.ELEMENTWISE, *(() if last else (Level.BIG,)))
+            if first and len(parts) > 1:
+                text = self.symbols.parenthesised(piece.text) if piece.level in loose else piece.text
+            else:
+                open_end = last and piece.level == Level.BIG and not piece.minus
+                text = piece.text if open_end or len(parts) == 1 else self.inside(piece, Level.SCALED)
+            made.append(Factor(node, piece, text))
+        return parts[0][1].minus, made
+
     def size(self, c: Expr) -> str:
         """A size, as it stands in a shape."""
         return self.signed(self.scalar(c))
+
+
+class Factor(NamedTuple):
+    """A factor of a product: the node if it is one, its piece, and its text as it stands in the product."""
+
+    node: Matrix | None
+    piece: Piece
+    text: str
+
+
+def _shown(e: Matrix) -> list[Matrix]:
+    """The factors of a product that are worth writing: not the number one."""
+    found = [a for a in flattened(e, Times) if type(a) not in (Ones, Identity) or a.shape != (ONE, ONE)]
+    return found or [e.args[0]]
+
+
+def _sliced(p: Printer, factors: list[Matrix]) -> Iterator[tuple[Matrix | None, Piece]]:
+    """The factors with their pieces; a matrix [0 I 0] before a letter, or turned behind one, as rows of that letter."""
+    rest = list(factors)
+    while rest:
+        first = rest.pop(0)
+        rows, turned = selected(first), selected(first.args[0]) if type(first) is Transpose else None
+        ahead = selected(rest[0].args[0]) if rest and type(rest[0]) is Transpose else None
+        if rows is not None:
+            base = p(rest.pop(0)) if rest and _letter(rest[0]) else p(Identity(first.shape[1]))
+            yield None, _rows(p, base, rows)
+        elif turned is not None:
+            yield None, _turned(p, p(Identity(first.shape[0])), turned)
+        elif ahead is not None and type(first) is Transpose and _letter(first.args[0]):
+            rest.pop(0)
+            yield None, _turned(p, p(first.args[0]), ahead)
+        elif type(first) is Plus and first.shape[0] == ONE and all(map(_is_turned, flattened(first, Plus))):
+            text = p.symbols.parenthesised(p(Plus(*map(_back, flattened(first, Plus)))))
+            yield None, Piece(p.symbols.transposed(text), Level.SCRIPTED)
+        else:
+            yield first, p.piece(first)
+
+
+def _letter(e: Matrix) -> bool:
+    inner = e.args[0] if type(e) is Transpose else e
+    return isinstance(inner, MatrixSymbol | At)
+
+
+def _is_turned(e: Matrix) -> bool:
+    return type(e.args[1] if type(e) is Scale else e) is Transpose
+
+
+def _back(e: Matrix) -> Matrix:
+    """The transpose of a transpose with its scalar."""
+    return Scale(e.args[0], e.args[1].args[0]) if type(e) is Scale else e.args[0]
+
+
+def _rows(p: Printer, base: str, rows: tuple[Expr, Expr]) -> Piece:
+    return Piece(p.symbols.slice(base, *map(p.size, rows)))
+
+
+def _turned(p: Printer, base: str, rows: tuple[Expr, Expr]) -> Piece:
+    return Piece(p.symbols.transposed(_rows(p, base, rows).text), Level.SCRIPTED)
 
 
 def flattened(e: Matrix, kind: type[Node]) -> Iterator[Matrix]:
@@ -123,34 +204,87 @@ def flattened(e: Matrix, kind: type[Node]) -> Iterator[Matrix]:
 
 
 def _plus(p: Printer, e: Node) -> Piece:
-    return Piece(p.added([p.piece(a) for a in flattened(e, Plus)]), Level.SUM)
+    return Piece(p.added(summands(p, e)), Level.SUM)
+
+
+def summands(p: Printer, e: Matrix) -> list[Piece]:
+    """The pieces of a sum; a multiple of ones beside something else is a number, which goes before a minus."""
+    parts = list(flattened(e, Plus))
+    clear = not all(map(_number, parts))
+    made = [p.scalar(a.args[0]) if clear and type(a) is Scale and _number(a) else p.piece(a) for a in parts]
+    ahead = next((k for k, a in enumerate(parts) if made[0].minus and _number(a) and not made[k].minus), 0)
+    return [made[ahead], *made[:ahead], *made[ahead + 1:]]
+
+
+def _number(e: Matrix) -> bool:
+    return type(e.args[1] if type(e) is Scale else e) is Ones
 
 
 def _times(p: Printer, e: Node) -> Piece:
-    first, *rest = (p.piece(a) for a in flattened(e, Times))
-    closed = first.level == Level.SUM or (first.level == Level.BIG and rest)
-    head = p.symbols.parenthesised(first.text) if closed else first.text
-    middle = [p.inside(a, Level.SCALED) for a in rest[:-1]]
-    last = rest[-1]
+    minus, factors = p.factors(e)
+    first, last = factors[0].piece, factors[-1].piece
+    if len(factors) == 1:
+        return first
     open_end = last.level == Level.BIG and not last.minus
-    tail = last.text if open_end else p.inside(last, Level.SCALED)
     level = Level.BIG if open_end else Level.SCALED if first.level == Level.SCALED else Level.PRODUCT
-    return Piece(p.symbols.space.join([head, *middle, tail]), level, first.minus)
+    return Piece(p.symbols.joined([f.text for f in factors]), level, minus)
+
+
+def _hadamard(p: Printer, e: Node) -> Piece:
+    """The elementwise product; a plain one of 1 × 1 values."""
+    if e.shape == (ONE, ONE):
+        return Piece(p.symbols.joined([p.inside(p.piece(a), Level.SCALED) for a in flattened(e, Hadamard)]),
+                     Level.PRODUCT)
+    return Piece(p.symbols.hadamard.join(p.inside(p.piece(a), Level.PRODUCT) for a in flattened(e, Hadamard)),
+                 Level.ELEMENTWISE)
+
+
+def _apply(p: Printer, e: Node) -> Piece:
+    name, body = str(e.args[0]), e.args[1]
+    if name in SIGNS:
+        return SIGNS[name](p, body)
+    return Piece(p.symbols.applied(p.symbols.called(name), p(body)))
+
+
+SIGNS: dict[str, Callable[[Printer, Matrix], Piece]] = {
+    "abs": lambda p, body: Piece(p.symbols.absolute(p(body))),
+    "step": lambda p, body: Piece(p.symbols.indicator(p(body))),
+    "square": lambda p, body: Piece(p.symbols.squared(p.inside(p.piece(body), Level.SCRIPTED)), Level.SCRIPTED),
+}
+"""The functions that have a sign instead of a name."""
+
+
+def prefix(p: Printer, e: Matrix) -> str | None:
+    """The name that stands before the parentheses of a function or a diagonal; None where nothing stands there."""
+    if type(e) is Diagonal:
+        return p.symbols.called("diag") if e.shape != (ONE, ONE) else None
+    return p.symbols.called(str(e.args[0])) if type(e) is Apply and str(e.args[0]) not in SIGNS else None
+
+
+def _diagonal(p: Printer, e: Node) -> Piece:
+    """Diag(v); a 1 × 1 value is its own diagonal."""
+    if e.shape == (ONE, ONE):
+        return p.piece(e.args[0])
+    return Piece(p.symbols.applied(p.symbols.called("diag"), p(e.args[0])))
 
 
 def _scale(p: Printer, e: Node) -> Piece:
     c, body = p.scalar(e.args[0]), p.piece(e.args[1])
+    if type(e.args[1]) is Ones and e.shape == (ONE, ONE):
+        return c
     closed = body.minus or body.level in (Level.SUM, Level.SCALED)
     text = p.symbols.parenthesised(p.signed(body)) if closed else body.text
-    level = Level.BIG if body.level == Level.BIG and not closed else Level.SCALED
+    level = body.level if body.level in (Level.BIG, Level.ELEMENTWISE) and not closed else Level.SCALED
     if e.args[0] == -1:
         return Piece(text, Level.PRODUCT if closed else body.level, True)
-    return Piece(p.symbols.space.join([p.inside(Piece(c.text, c.level), Level.SUM), text]), level, c.minus)
+    return Piece(p.symbols.joined([p.inside(Piece(c.text, c.level), Level.SUM), text]), level, c.minus)
 
 
 def _multiple(p: Printer, e: Node) -> Piece:
+    if type(e.args[1]) is Scale:
+        return _scale(p, Scale(e.args[1].args[0], Multiple(e.args[0], e.args[1].args[1])))
     factor, body = p.inside(p.piece(e.args[0]), Level.PRODUCT), p.inside(p.piece(e.args[1]), Level.SCALED)
-    return Piece(p.symbols.space.join([factor, body]), Level.PRODUCT)
+    return Piece(p.symbols.joined([factor, body]), Level.PRODUCT)
 
 
 def _binder(p: Printer, e: Binder) -> Piece:
@@ -168,6 +302,8 @@ def _at(p: Printer, e: At) -> Piece:
 
 
 def _loss(p: Printer, e: Loss) -> Piece:
+    if e.name == "squared_norm":
+        return Piece(p.symbols.norm(p(e.args[1])))
     return Piece(f"{p.symbols.function(e.name)}({p.symbols.comma.join(map(p, e.args[1:]))})")
 
 
@@ -181,6 +317,10 @@ def _derivative(p: Printer, e: Derivative) -> Piece:
     return Piece(p.symbols.quotient(above, p.symbols.partial + p(e.of)), Level.QUOTIENT)
 
 
+def _tangent(p: Printer, e: Node) -> Piece:
+    return Piece((p.symbols.direct if type(e) is Immediate else p.symbols.differential) + p(e.args[0]), Level.QUOTIENT)
+
+
 def _chain(p: Printer, e: Chain) -> Piece:
     d, through = p.symbols.partial, p(e.through)
     outer = p.symbols.quotient(d + p.symbols.objective, d + through)
@@ -188,6 +328,12 @@ def _chain(p: Printer, e: Chain) -> Piece:
 
 
 def _transpose(p: Printer, e: Node) -> Piece:
+    """Aᵀ; a 1 × 1 value is its own transpose."""
+    if e.shape == (ONE, ONE):
+        return p.piece(e.args[0])
+    rows = selected(e.args[0])
+    if rows is not None:
+        return _turned(p, p(Identity(e.shape[0])), rows)
     return Piece(p.symbols.transposed(p.inside(p.piece(e.args[0]), Level.SCRIPTED)), Level.SCRIPTED)
 
 
@@ -201,6 +347,14 @@ def _constant(letter: str) -> Callable[[Printer, Node], Piece]:
     return row
 
 
+def _identity(p: Printer, e: Node) -> Piece:
+    return Piece(p.symbols.letter(Name("1" if e.shape == (ONE, ONE) else "I"), e.shape != (ONE, ONE), None))
+
+
+def _delta(p: Printer, e: Node) -> Piece:
+    return Piece(p.symbols.delta(*map(p.index, e.args)))
+
+
 def _block(p: Printer, e: Block) -> Piece:
     return Piece(p.symbols.block([[p(cell) for cell in row] for row in e.rows]))
 
@@ -211,14 +365,21 @@ ROWS: dict[type[Basic], Callable[[Printer, Any], Piece]] = {
     LossGradient: _loss_gradient,
     Adjoint: _derivative,
     Direct: _derivative,
+    Tangent: _tangent,
+    Immediate: _tangent,
     Chain: _chain,
     Plus: _plus,
     Times: _times,
+    Hadamard: _hadamard,
+    Apply: _apply,
+    Diagonal: _diagonal,
     Scale: _scale,
     Multiple: _multiple,
     Transpose: _transpose,
     Zero: _constant("0"),
-    Identity: _constant("I"),
+    Ones: _constant("1"),
+    Identity: _identity,
+    Delta: _delta,
     Power: _power,
     Sum: _binder,
     Product: _binder,

@@ -17,11 +17,12 @@ class Level(IntEnum):
 
     SUM = 0
     BIG = 1
-    SCALED = 2
-    PRODUCT = 3
-    QUOTIENT = 4
-    SCRIPTED = 5
-    ATOM = 6
+    ELEMENTWISE = 2
+    SCALED = 3
+    PRODUCT = 4
+    QUOTIENT = 5
+    SCRIPTED = 6
+    ATOM = 7
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,13 @@ class Symbols(ABC):
     quad: str
     """The indentation of a line that continues the one above."""
     space: str = " "
+    hadamard: str
+    """The sign of the elementwise product."""
+    dot: str
+    """The sign of a product that goes on on the next line."""
     partial: str
     direct: str
+    differential: str
     objective: str = "L"
     opening: str = "("
     closing: str = ")"
@@ -67,6 +73,50 @@ class Symbols(ABC):
     @abstractmethod
     def function(self, name: str) -> str:
         """The name of a loss."""
+
+    @abstractmethod
+    def called(self, name: str) -> str:
+        """The name of a function."""
+
+    @abstractmethod
+    def applied(self, name: str, argument: str) -> str:
+        """A function of an argument."""
+
+    @abstractmethod
+    def joined(self, factors: list[str]) -> str:
+        """Factors beside one another."""
+
+    @abstractmethod
+    def indicator(self, argument: str) -> str:
+        """Ones where the entries are positive, zeros elsewhere."""
+
+    @abstractmethod
+    def absolute(self, argument: str) -> str:
+        """An absolute value."""
+
+    @abstractmethod
+    def expected(self, argument: str) -> str:
+        """The mean of something random."""
+
+    @abstractmethod
+    def squared(self, base: str) -> str:
+        """An elementwise square."""
+
+    @abstractmethod
+    def norm(self, argument: str) -> str:
+        """The squared norm."""
+
+    @abstractmethod
+    def delta(self, a: str, b: str) -> str:
+        """Kronecker's delta."""
+
+    @abstractmethod
+    def slice(self, base: str, start: str, stop: str) -> str:
+        """The rows of a matrix from one to another."""
+
+    @abstractmethod
+    def part(self, base: str, row: int, column: int) -> str:
+        """A block of a block matrix by its place."""
 
     @abstractmethod
     def fraction(self, above: str, below: str) -> str:

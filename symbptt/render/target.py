@@ -44,9 +44,11 @@ def fingerprint(derivation: Derivation) -> str:
     """Twelve hexadecimal digits that change when the model does."""
     model = derivation.model
     parts = [model.name, *(f"{s.name}" for s in model.sizes),
-             *(f"{v.name} {v.shape}" for v in (*model.parameters, *model.inputs, *model.targets, *model.states)),
-             *(f"{e.left} = {e.right}" for e in model.equations),
-             *(f"{term.weight} {term.loss} {term.reduce}" for term in model.losses)]
+             *(f"{v.name} {v.shape}" for v in (*model.parameters, *model.inputs, *model.targets, *model.states,
+                                               *model.static)),
+             *(f"{e.left} = {e.right}" for e in (*model.equations, *model.computed)),
+             *(" ".join([f"{term.weight} {term.loss} {term.reduce}", *([] if term.mask is None else [term.mask.name]),
+                         *(y.name for y in term.assume)]) for term in model.losses)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from symbptt.expr.nodes import Matrix
 from symbptt.model.notation import GREEK, Name, split
+from symbptt.render.math import LOSSES
 from symbptt.render.structure import Printer
 from symbptt.render.symbols import Sign, Symbols
 
 LOW = dict(zip("0123456789+−aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
 """The characters that Unicode has as subscripts."""
+
+FUNCTIONS = {"sigmoid": "σ", "log_softmax": "log softmax", "relu": "ReLU", "leaky_relu": "LeakyReLU", "elu": "ELU",
+             "silu": "SiLU", "hard_tanh": "hardtanh"}
+"""How functions are called that do not go by their own name."""
 
 SIGNS: dict[Sign, str] = {"sum": "Σ", "product": "Π"}
 
@@ -28,6 +33,9 @@ class Unicode(Symbols):
     quad = "  "
     partial = "∂"
     direct = "∂⁺"
+    differential = "d"
+    hadamard = "∘"
+    dot = "· "
 
     def letter(self, name: Name, _bold: bool, time: str | None) -> str:
         scripts = [GREEK[s][1] if s in GREEK else s for s in name.subscripts]
@@ -41,7 +49,40 @@ class Unicode(Symbols):
         return self.letter(split(name), False, None)
 
     def function(self, name: str) -> str:
-        return "ℓ" if name == "l" else self.letter(split(name), False, None)
+        return "ℓ" if name == "l" else self.letter(split(LOSSES.get(name, name)), False, None)
+
+    def called(self, name: str) -> str:
+        return FUNCTIONS.get(name, name.replace("_", ""))
+
+    def applied(self, name: str, argument: str) -> str:
+        return f"{name}({argument})"
+
+    def joined(self, factors: list[str]) -> str:
+        return " ".join(factors)
+
+    def indicator(self, argument: str) -> str:
+        return f"1[{argument} > 0]"
+
+    def absolute(self, argument: str) -> str:
+        return f"|{argument}|"
+
+    def expected(self, argument: str) -> str:
+        return f"E[{argument}]"
+
+    def squared(self, base: str) -> str:
+        return self.power(base, "∘2")
+
+    def norm(self, argument: str) -> str:
+        return f"‖{argument}‖²"
+
+    def delta(self, a: str, b: str) -> str:
+        return f"δ_{{{a},{b}}}"
+
+    def slice(self, base: str, start: str, stop: str) -> str:
+        return f"{base}[{start}:{stop}]".replace(" ", "")
+
+    def part(self, base: str, row: int, column: int) -> str:
+        return f"{base}[{row},{column}]"
 
     def fraction(self, above: str, below: str) -> str:
         return f"({_whole(above)}/{_whole(below)})"

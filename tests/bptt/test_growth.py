@@ -47,11 +47,12 @@ def derived(model, steps):
     return [step.right for step in derive(model, steps).unrolled.values()]
 
 
-@pytest.mark.parametrize("name", ["linear", "lag_two", "two_states"])
-def test_nodes_grow_with_the_steps(named, monkeypatch, name) -> None:
+@pytest.mark.parametrize(("name", "steps"), [("linear", 1000), ("lag_two", 1000), ("two_states", 1000), ("elman", 500),
+                                            ("lstm", 200)])
+def test_nodes_grow_with_the_steps(named, monkeypatch, name, steps) -> None:
     model = named(name)
     derived(model, 5)
-    small, large = (nodes_built(monkeypatch, lambda n=n: derived(model, n)) for n in (100, 1000))
+    small, large = (nodes_built(monkeypatch, lambda n=n: derived(model, n)) for n in (steps // 10, steps))
     assert small > 100
     assert large <= AT_MOST * small
 

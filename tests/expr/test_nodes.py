@@ -5,7 +5,7 @@ import pickle
 import pytest
 from sympy import Integer, MatrixSymbol, Rational, Symbol
 
-from symbptt.expr.build import loss
+from symbptt.expr.build import apply, loss
 from symbptt.expr.index import IndexVar, T, index, t
 from symbptt.expr.nodes import (
     NODES,
@@ -13,15 +13,21 @@ from symbptt.expr.nodes import (
     At,
     Block,
     Chain,
+    Delta,
+    Diagonal,
     Direct,
+    Hadamard,
     Identity,
+    Immediate,
     LossGradient,
     Multiple,
+    Ones,
     Plus,
     Power,
     Product,
     Scale,
     Sum,
+    Tangent,
     Times,
     Transpose,
     Zero,
@@ -29,7 +35,7 @@ from symbptt.expr.nodes import (
     is_scalar,
 )
 from symbptt.expr.shape import ShapeError
-from symbptt.proof.oracle import MEANING
+from symbptt.proof.meaning import MEANING
 
 h, d, q = (Symbol(n, integer=True, positive=True) for n in "hdq")
 A, W, V, f, s = (MatrixSymbol("A", h, h), MatrixSymbol("W", h, d), MatrixSymbol("V", q, h), MatrixSymbol("f", h, 1),
@@ -39,12 +45,14 @@ L = loss("l", At(f, t), f)
 
 SAMPLES = {
     (h, 1): [At(f, index(t) - 1), LossGradient(L, Integer(0)), Adjoint(At(f, t)), Direct(At(f, t)), Chain(At(f, t), f),
-             Plus(f, f, f), Multiple(s, f), Sum(Times(A, At(f, i)), i, t, T)],
-    (h, d): [W, Times(A, A, W), Scale(Rational(2, 3), W), Zero(h, d), Adjoint(W)],
+             Plus(f, f, f), Multiple(s, f), Sum(Times(A, At(f, i)), i, t, T), Tangent(At(f, t)),
+             Immediate(At(f, t)), Hadamard(f, f, f), apply("tanh", f), apply("softmax", f)],
+    (h, d): [W, Times(A, A, W), Scale(Rational(2, 3), W), Zero(h, d), Adjoint(W), Ones(h, d), Hadamard(W, W),
+             apply("exp", W)],
     (d, h): [Transpose(W)],
-    (h, h): [Identity(h), Power(A, index(t)), Product(A, i, 1, T)],
+    (h, h): [Identity(h), Power(A, index(t)), Product(A, i, 1, T), Diagonal(f)],
     (h + q, 2 * h): [block([[A, A], [V, V]])],
-    (1, 1): [L, Times(Transpose(f), f)],
+    (1, 1): [L, Times(Transpose(f), f), Delta(t, T)],
 }
 CASES = [(shape, e) for shape, listed in SAMPLES.items() for e in listed]
 
@@ -78,13 +86,20 @@ def test_nothing_is_simplified() -> None:
     assert Plus(A, Zero(h, h)) != A
     assert Times(Times(A, A), A) != Times(A, Times(A, A))
     assert Scale(Integer(1), A) != A
+    assert Hadamard(f, Ones(h, 1)) != f
+    assert Hadamard(Hadamard(f, f), f) != Hadamard(f, f, f)
+    assert Diagonal(Ones(h, 1)) != Identity(h)
+    assert Delta(t, t) != Identity(1)
+    assert apply("relu", apply("relu", f)) != apply("relu", f)
     assert len({Plus(f, At(f, t)), Plus(At(f, t), f)}) == 2
 
 
 @pytest.mark.parametrize("e", [Plus(A, W), Plus(W, Transpose(W)), Times(W, A), Times(A, A, V), Power(W, index(2)),
                                Product(W, i, 1, T), Multiple(A, f), block([[A], [W]]), block([[A, V]]),
                                Scale(A, W), loss("l", Plus(A, W)), Block(Integer(2), A), Sum(Times(W, W), i, 1, 3),
-                               At(Plus(f, f), t), Adjoint(Plus(f, f)), Sum(A, i, 1, index(i) + 2), Sum(A, T, 1, 2)],
+                               At(Plus(f, f), t), Adjoint(Plus(f, f)), Hadamard(f, W), Hadamard(W, Transpose(W)),
+                               Hadamard(f, f, A), Diagonal(W), Diagonal(Transpose(f)), apply("tanh", Plus(A, W)),
+                               Diagonal(Plus(f, W)), Tangent(Plus(f, f)), Sum(A, i, 1, index(i) + 2), Sum(A, T, 1, 2)],
                          ids=lambda e: str(e)[:30])
 def test_shapes_that_clash(e) -> None:
     with pytest.raises(ShapeError):
@@ -116,6 +131,13 @@ def test_a_binder_binds_an_index() -> None:
 
 
 def test_empty_sums_and_products_of_operands_are_refused() -> None:
-    for kind in (Plus, Times):
+    for kind in (Plus, Times, Hadamard):
         with pytest.raises(TypeError, match="first"):
             _ = kind().shape
+
+
+def test_the_message_of_an_elementwise_product_shows_both_sides() -> None:
+    with pytest.raises(ShapeError, match=r"multiply elementwise.*f \(h × 1\).*W \(h × d\)"):
+        _ = Hadamard(f, W).shape
+    with pytest.raises(ShapeError, match=r"put on a diagonal.*W \(h × d\)"):
+        _ = Diagonal(W).shape

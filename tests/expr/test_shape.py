@@ -3,7 +3,7 @@
 import pytest
 from sympy import MatrixSymbol, Symbol
 
-from symbptt.expr.shape import ShapeError, common_shape, described, product_shape, shape_text, square_shape
+from symbptt.expr.shape import ShapeError, common_shape, described, product_shape, shape_text
 
 h, d = Symbol("h"), Symbol("d")
 A, W, x = MatrixSymbol("A", h, h), MatrixSymbol("W", h, d), MatrixSymbol("x", d, 1)
@@ -12,7 +12,6 @@ A, W, x = MatrixSymbol("A", h, h), MatrixSymbol("W", h, d), MatrixSymbol("x", d,
 def test_shapes() -> None:
     assert product_shape(A, W, x) == (h, 1)
     assert common_shape("add", W, W) == (h, d)
-    assert square_shape("invert", A) == (h, h)
     assert shape_text((h, d)) == "(h × d)"
     assert described(W) == "W (h × d)"
 
@@ -21,7 +20,7 @@ def test_shapes() -> None:
     (lambda: product_shape(W, A), ["W (h × d)", "A (h × h)", "inner sizes d and h"]),
     (lambda: product_shape(A, W, W), ["W (h × d)"]),
     (lambda: common_shape("add", A, A, W), ["cannot add", "A (h × h)", "W (h × d)"]),
-    (lambda: square_shape("raise to a power", W), ["cannot raise to a power", "W (h × d)", "not square"]),
+    (lambda: common_shape("multiply elementwise", x, W), ["cannot multiply elementwise", "x (d × 1)", "W (h × d)"]),
 ])
 def test_messages(clash, words) -> None:
     with pytest.raises(ShapeError) as caught:

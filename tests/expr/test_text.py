@@ -3,22 +3,27 @@
 import pytest
 from sympy import Integer, MatrixSymbol, Rational, Symbol
 
-from symbptt.expr.build import loss
+from symbptt.expr.build import apply, loss, selection, stacked
 from symbptt.expr.index import IndexVar, T, index, t
 from symbptt.expr.nodes import (
     NODES,
     Adjoint,
     At,
     Chain,
+    Delta,
+    Diagonal,
     Direct,
+    Hadamard,
     Identity,
     LossGradient,
     Multiple,
+    Ones,
     Plus,
     Power,
     Product,
     Scale,
     Sum,
+    Tangent,
     Times,
     Transpose,
     Zero,
@@ -55,6 +60,14 @@ def test_forms(form, written) -> None:
     (Chain(At(o, t), At(f, t)), "prod(dL/do[t], do[t]/dh[t])"), (Multiple(s, f), "s*h"), (Zero(h, h), "0"),
     (Identity(h), "I"), (Power(W, ii - it), "W_hh^(i - t)"), (Sum(At(f, i), i, t, T), "Sum(i=t..T, h[i])"),
     (Product(W, i, t, T), "Product(i=t..T, W_hh)"), (block([[W, f], [W, f]]), "[W_hh, h; W_hh, h]"),
+    (Hadamard(f, o), "h * o"), (Hadamard(f, Plus(f, o), Times(W, f)), "h * (h + o) * (W_hh @ h)"),
+    (Times(W, Hadamard(f, o)), "W_hh @ (h * o)"), (Plus(Hadamard(f, o), f), "h * o + h"),
+    (apply("tanh", Plus(f, o)), "tanh(h + o)"), (Hadamard(apply("exp", f), o), "exp(h) * o"),
+    (Diagonal(f), "diag(h)"), (Times(Diagonal(f), W), "diag(h) @ W_hh"), (Ones(h, Integer(1)), "1"),
+    (Plus(Ones(h, Integer(1)), Scale(Integer(-1), f)), "1 - h"), (Scale(Rational(1, 2), Ones(h, Integer(1))), "1/2"),
+    (Delta(t, T), "[t = T]"), (stacked([f, o]), "concat(h, o)"), (Tangent(At(f, t)), "dh[t]"),
+    (Times(selection(Integer(0), h, 2 * h), MatrixSymbol("V", 2 * h, h)), "V[:h]"),
+    (Times(selection(h, h, 3 * h), MatrixSymbol("V", 3 * h, h), f), "V[h:2*h] @ h"),
 ])
 def test_expressions(e, written) -> None:
     assert str(e) == repr(e) == written

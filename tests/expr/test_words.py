@@ -11,7 +11,7 @@ from sympy import MatrixSymbol, Rational, S, Symbol
 from sympy.core.cache import clear_cache
 
 from symbptt.expr import binders, facts, fold, letters, nodes, scalars, sums
-from symbptt.expr.build import loss
+from symbptt.expr.build import apply, loss
 from symbptt.expr.index import IndexVar, T, index, t
 from symbptt.expr.letters import (
     TIME,
@@ -30,7 +30,9 @@ from symbptt.expr.letters import (
 from symbptt.expr.nodes import (
     Adjoint,
     At,
+    Diagonal,
     Direct,
+    Hadamard,
     Identity,
     LossGradient,
     Multiple,
@@ -45,6 +47,7 @@ from symbptt.expr.nodes import (
 from symbptt.expr.scalars import Geometric
 from symbptt.expr.sums import SideCondition, equal, normal
 from symbptt.expr.words import READERS, Polynomial, collected, expression, polynomial, word_count
+from symbptt.proof.oracle import Oracle
 
 h, q, alpha = map(Symbol, ("h", "q", "alpha"))
 A, B, C = (MatrixSymbol(name, h, h) for name in "ABC")
@@ -1372,13 +1375,92 @@ def test_expression_collects_repeats():
     assert expression(polynomial(Transpose(nodes.Power(A, iT)))) == Transpose(nodes.Power(A, iT))
 
 
-def test_running_sums_and_diagonals_have_no_node():
+def test_running_sums_have_no_node():
     form = normal(polynomial(truncated(it, iT)), H)
     p = Polynomial((h, 1), {Term((), word): coefficient for word, coefficient in form.items()})
     with pytest.raises(ValueError, match="no node"):
         expression(p)
-    with pytest.raises(ValueError, match="no node"):
-        expression(terms((1, [], [diag(d, t)]), shape=(h, h)))
+
+
+def test_a_diagonal_is_written_as_one():
+    assert expression(terms((1, [], [diag(d, t)]), shape=(h, h))) == Diagonal(At(d, t))
+    assert expression(terms((1, [], [diag(d, t), leaf(A)]), shape=(h, h))) == Times(Diagonal(At(d, t)), A)
+    assert polynomial(Diagonal(At(d, t))).terms == terms((1, [], [diag(d, t)]), shape=(h, h)).terms
+
+
+ONES = nodes.Ones(h, nodes.ONE)
+DIAGONALS = {
+    "of a slope": (Diagonal(Plus(ONES, Scale(S(-1), Hadamard(g, g)))),
+                   Plus(Identity(h), Scale(S(-1), Times(Diagonal(g), Diagonal(g))))),
+    "a product is a diagonal times": (Hadamard(g, x), Times(Diagonal(g), x)),
+    "diagonals commute": (Times(Diagonal(g), Diagonal(x)), Times(Diagonal(x), Diagonal(g))),
+    "is symmetric": (Transpose(Diagonal(g)), Diagonal(g)),
+    "of a product": (Diagonal(Hadamard(g, x)), Times(Diagonal(g), Diagonal(x))),
+    "is linear": (Diagonal(Plus(g, Scale(alpha, x))), Plus(Diagonal(g), Scale(alpha, Diagonal(x)))),
+    "transposed": (Transpose(Hadamard(g, x)), Times(Transpose(x), Diagonal(g))),
+    "transposed after a matrix": (Transpose(Times(A, Hadamard(g, x))), Times(Transpose(x), Diagonal(g), Transpose(A))),
+    "of ones": (Diagonal(ONES), Identity(h)),
+    "distributes": (Hadamard(g, Plus(x, dh)), Plus(Hadamard(g, x), Hadamard(g, dh))),
+    "of a matrix and a column": (Diagonal(Times(A, x)), Diagonal(Times(A, x))),
+}
+COMMUTING = {
+    "products of columns commute": (Hadamard(g, dh), Hadamard(dh, g)),
+    "three columns": (Hadamard(g, dh, x), Hadamard(x, Hadamard(g, dh))),
+    "on either side": (Times(Diagonal(g), x), Times(Diagonal(x), g)),
+    "times ones": (Times(Diagonal(g), ONES), g),
+    "a triple product is symmetric": (Times(Transpose(g), Hadamard(x, dh)), Times(Transpose(x), Hadamard(dh, g))),
+    "functions are letters": (Hadamard(apply("tanh", x), g), Hadamard(g, apply("tanh", x))),
+    "at a time": (Hadamard(At(d, t), At(c, it + 1)), Times(Diagonal(At(c, it + 1)), At(d, t))),
+}
+"""What holds because diag(a) b = diag(b) a; as words the two sides have other letters."""
+DIFFERENT = {
+    "a sign": (Diagonal(Plus(ONES, Scale(S(-1), Hadamard(g, g)))), Plus(Identity(h), Times(Diagonal(g), Diagonal(g)))),
+    "a square is no first power": (Hadamard(g, g), g),
+    "a product is no matrix product": (Times(Diagonal(g), A), Times(A, Diagonal(g))),
+    "of a sum": (Diagonal(Times(A, x)), Times(A, Diagonal(x))),
+    "ones are no identity": (Times(Diagonal(g), A, ONES), Times(Diagonal(g), A)),
+    "another function": (apply("tanh", x), apply("sigmoid", x)),
+    "of another argument": (apply("tanh", x), apply("tanh", g)),
+    "a function is not linear": (apply("tanh", Plus(x, g)), Plus(apply("tanh", x), apply("tanh", g))),
+    "another time": (Hadamard(At(d, t), At(c, it + 1)), Times(Diagonal(At(c, t)), At(d, t))),
+    "the outer product": (Hadamard(g, x), Times(g, Transpose(x), ONES)),
+}
+
+
+@pytest.mark.parametrize(("left", "right"), DIAGONALS.values(), ids=DIAGONALS)
+def test_laws_of_elementwise_products_and_diagonals(left, right):
+    """The normal form sees them, and the oracle agrees."""
+    assert equal(left, right, H)
+    assert Oracle().refutes(left, right, H) is None
+    assert not equal(left, Scale(S(2), right), H)
+
+
+@pytest.mark.parametrize(("left", "right"), COMMUTING.values(), ids=COMMUTING)
+def test_a_column_on_the_diagonal_and_one_beside_it_may_change_places(left, right):
+    """The oracle knows; that the normal form sees it is not promised, that it denies no more than that is."""
+    assert Oracle().refutes(left, right, H) is None
+    assert not equal(left, Scale(S(2), right), H)
+
+
+@pytest.mark.parametrize(("left", "right"), DIFFERENT.values(), ids=DIFFERENT)
+def test_what_differs_elementwise_is_not_equal(left, right):
+    assert not equal(left, right, H)
+    assert Oracle().refutes(left, right, H)
+
+
+@pytest.mark.parametrize("e", [side for table in (DIAGONALS, COMMUTING, DIFFERENT) for pair in table.values()
+                               for side in pair], ids=str)
+def test_elementwise_words_written_back_are_worth_the_same(e):
+    back = expression(polynomial(e))
+    assert Oracle().refutes(e, back, H) is None
+    assert normal(polynomial(back), H) == normal(polynomial(e), H)
+
+
+def test_an_elementwise_product_of_matrices_is_a_letter():
+    product = Hadamard(A, B)
+    assert equal(Times(C, product), Times(C, product))
+    assert not equal(product, Times(A, B))
+    assert expression(polynomial(Plus(product, product))) == Scale(S(2), product)
 
 
 def test_opaque_nodes_are_families():

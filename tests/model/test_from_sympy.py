@@ -5,18 +5,19 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import Identity, MatrixSymbol, Rational, Symbol, ZeroMatrix, symbols
+from sympy.core.symbol import Str
 
 from symbptt.expr import nodes
 from symbptt.expr.index import T, index, t
 from symbptt.expr.nodes import At, Plus, Scale, Times
-from symbptt.model.from_sympy import READERS, Family, family, loss, model
+from symbptt.model.from_sympy import READERS, Family, family, function, loss, model, softmax
 from symbptt.model.read import load, loads
-from symbptt.model.spec import Model, ModelError
+from symbptt.model.spec import LossTerm, Model, ModelError
 
 d, h_, q = symbols("d h q", integer=True, positive=True)
 W_hx, W_hh, W_qh = MatrixSymbol("W_hx", h_, d), MatrixSymbol("W_hh", h_, h_), MatrixSymbol("W_qh", q, h_)
 x, h, o, y = family("x", d), family("h", h_), family("o", q), family("y", 1)
-b = MatrixSymbol("b", h_, 1)
+b, b_ = MatrixSymbol("b", h_, 1), family("u", h_)
 LINEAR = load("linear")
 gamma = Symbol("gamma")
 
@@ -24,8 +25,8 @@ gamma = Symbol("gamma")
 def twin(right: object = W_hx * x + W_hh * h.prev, output: object = W_qh * h, term: object = None,
          **more: object) -> Model:
     arguments = {"name": "linear", "title": LINEAR.title, "source": LINEAR.source, **more}
-    return model(equations={h: right, o: output}, inputs=[x], targets=[y],
-                 loss=loss("l", o, y) if term is None else term, **arguments)
+    return model(equations={h: right, o: output}, inputs=[x], loss=loss("l", o, y) if term is None else term,
+                 **{"targets": [y], **arguments})
 
 
 def file(right: str, tables: str = "", term: str = "l(o, y)") -> Model:
@@ -150,7 +151,22 @@ def test_sizes_may_be_sums_and_numbers() -> None:
 
 
 FAULTS = {
-    "unknown class": (lambda: twin(sympy.HadamardProduct(b, h.prev)), "HadamardProduct, which is not known here"),
+    "unknown class": (
+        lambda: twin(sympy.KroneckerProduct(W_hh, Identity(1)) * h.prev), "KroneckerProduct, which is not"),
+    "unknown function": (
+        lambda: twin((W_hx * x).applyfunc(sympy.erf)), "the function erf.z. is not known here; known: tanh"),
+    "unknown name of a function": (lambda: function("tnah", h), "did you mean tanh?"),
+    "function of a derivative": (lambda: twin(nodes.Apply(Str("step"), h.prev)), "the function step is not known"),
+    "softmax of a matrix": (lambda: softmax(W_hh), "softmax of W_hh .h × h.: it takes a column"),
+    "softmax of a matrix, as a node": (lambda: twin(nodes.Apply(Str("softmax"), W_hh) * h.prev), "it takes a column"),
+    "function of a product that changes": (lambda: twin((h.prev * b.T).applyfunc(sympy.tanh) * b), "changes with time"),
+    "entries of a matrix that changes": (
+        lambda: twin(sympy.HadamardProduct(h.prev * b.T, W_hh) * b), "changes with time"),
+    "columns cut off": (lambda: twin(W_hh[:, 0:1] * h.prev[0:1, :]), "rows are taken one after the other"),
+    "every second row": (lambda: twin(MatrixSymbol("V", 2 * h_, h_)[0:2 * h_:2, :] * h.prev), "one after the other"),
+    "rows for some sizes": (lambda: twin(MatrixSymbol("V", h_ + d, h_)[0:2 * d, :] * h.prev), "reach beyond V"),
+    "blocks beside one another": (
+        lambda: twin(sympy.BlockMatrix([[W_hh, W_hh]]) * sympy.BlockMatrix([[h.prev], [b]])), "in one column"),
     "inverse": (lambda: twin(W_hh.I * h.prev), "Inverse, which is not known here|MatPow"),
     "negative power": (lambda: twin(sympy.MatPow(W_hh, -2) * h.prev), "MatPow"),
     "symbolic power": (lambda: twin(sympy.MatPow(W_hh, Symbol("n")) * h.prev), "MatPow with the exponent n"),
@@ -160,7 +176,7 @@ FAULTS = {
     "explicit matrix": (lambda: twin(sympy.Matrix([[1]])), "MutableDenseMatrix"),
     "function of a constant": (lambda: twin(sympy.sin(gamma) * h.prev, constants=[gamma]), "the factor sin.gamma. is"),
     "root of a constant": (lambda: twin(sympy.sqrt(gamma) * h.prev, constants=[gamma]), "is a Pow"),
-    "division by a constant": (lambda: twin(h.prev / gamma, constants=[gamma]), "is a Pow"),
+    "division by a sum": (lambda: twin(h.prev / (1 + gamma), constants=[gamma]), "is a Pow"),
     "infinite": (lambda: twin(sympy.MatMul(sympy.oo, h.prev)), "Infinity"),
     "undeclared constant": (lambda: twin(gamma * h.prev), "gamma is not among the constants"),
     "another symbol of the constant's name": (
@@ -184,7 +200,35 @@ FAULTS = {
     "loss of an expression": (lambda: twin(term=loss("l", W_qh * h, y)), "is not a family"),
     "loss like a variable": (lambda: twin(term=loss("h", o, y)), "h is a variable"),
     "loss like a parameter": (lambda: twin(term=loss("W_qh", o, y)), "W_qh is a variable"),
-    "reduce": (lambda: twin(reduce="last"), "known: mean, sum"),
+    "reduce": (lambda: twin(reduce="first"), "known: mean, sum, last, once"),
+    "reduce of a term": (lambda: twin(term=LossTerm(loss("l", o, y), "first")), "known: mean, sum, last, once"),
+    "reduce beside a term": (lambda: twin(term=[LossTerm(loss("l", o, y))], reduce=["sum"]), "has its own reduce"),
+    "weight of a term": (lambda: twin(term=LossTerm(loss("l", o, y), weight="2")), "the weight '2' is a str"),
+    "mask that is no target": (lambda: twin(term=LossTerm(loss("l", o, y), mask=W_hh)), "W_hh is no target"),
+    "mask that is an input": (lambda: twin(term=LossTerm(loss("l", o, y), mask=x)), "the mask x is no target"),
+    "mask of another shape": (
+        lambda: twin(term=LossTerm(loss("m", h), mask=b_), targets=[y, b_]), "the mask u is declared .h × 1."),
+    "mask at the last step": (lambda: twin(term=LossTerm(loss("l", o, y), "last", mask=y)), "leave the mask out"),
+    "assumption of an opaque loss": (lambda: twin(term=LossTerm(loss("l", o, y), assume=(y,))), "alone, not by l"),
+    "regulariser over time": (
+        lambda: twin(term=[loss("l", o, y), loss("squared_norm", W_hh)]), "write reduce = .once."),
+    "regulariser of a product": (
+        lambda: twin(term=[loss("l", o, y), loss("squared_norm", W_hh * W_hh)], reduce=["sum", "once"]),
+        "one parameter"),
+    "once": (lambda: twin(reduce="once"), "is for a regulariser"),
+    "loss of other shapes": (lambda: twin(term=loss("squared_error", h, y)), "compares h.t. .h × 1. and y.t. .1 × 1."),
+    "initial value of an input": (lambda: twin(initial={x: b}), "x_0 is data, for x is no state"),
+    "initial value of the unknown": (lambda: twin(initial={family("u", h_): b}), "u is no state"),
+    "initial value of a product": (lambda: twin(initial={W_hh * h: b}), "is no state"),
+    "initial value that nothing reads": (lambda: twin(initial={h.lag(2): b}), "no equation reads h_m1"),
+    "initial value of another shape": (lambda: twin(initial={h: W_qh * b}), "h was declared"),
+    "initial value from a state": (lambda: twin(initial={h: W_hh * h}), "reads what changes with time"),
+    "initial value from an input": (lambda: twin(initial={h: W_hx * x}), "reads what changes with time"),
+    "initial value twice": (lambda: twin(initial={h: b, h.prev: b}), "h_0 has two equations"),
+    "static matrix": (lambda: twin(static=[W_hh]), "W_hh is not a column"),
+    "static input": (lambda: twin(static=[x]), "stands in .inputs. and in .static."),
+    "static with a time": (
+        lambda: twin(W_hh * family("s", h_).prev, static=[family("s", h_)]), "the family s is no input"),
     "reduce twice": (lambda: twin(reduce=["mean", "sum"]), "1 losses, but 2 words"),
     "input twice": (lambda: model({h: h.prev}, [x, x], loss("l", h)), "stands in .inputs. and in .inputs."),
     "input that is no symbol": (lambda: model({h: h.prev}, [h.prev], loss("l", h)), "is a Member, not a family"),
@@ -193,7 +237,7 @@ FAULTS = {
     "parameter name": (lambda: twin(MatrixSymbol("W hh", h_, h_) * h.prev), "'W hh' is not a name"),
     "size name": (lambda: twin(MatrixSymbol("V", h_, Symbol("T")) * MatrixSymbol("c", Symbol("T"), 1)), "T is reserv"),
     "family name": (lambda: family("t", h_), "t is reserved"),
-    "loss name": (lambda: loss("tanh", o), "tanh is not known yet"),
+    "loss name": (lambda: loss("tanh", o), "tanh has a meaning of its own"),
     "negative lag": (lambda: h.lag(-1), "whole number from 0 to 1000"),
     "large lag": (lambda: h.lag(10**9), "whole number from 0 to 1000"),
     "half a lag": (lambda: h.lag(0.5), "whole number from 0 to 1000"),

@@ -2,23 +2,27 @@ import ast
 
 import pytest
 from sympy import Integer, MatrixSymbol, Rational, Symbol
+from sympy.core.symbol import Str
 
 from symbptt.expr.build import loss
 from symbptt.expr.index import index, t
-from symbptt.expr.nodes import At, Plus, Scale, Times, Transpose
-from symbptt.model.language import (
-    EQUATION,
-    FUNCTIONS,
-    LOSS,
-    SIZE,
-    Scope,
-    is_size,
-    parse,
-    read_equation,
-    read_loss,
-    read_shape,
-    same_time,
+from symbptt.expr.nodes import (
+    ONE,
+    Apply,
+    At,
+    Hadamard,
+    Identity,
+    Multiple,
+    Ones,
+    Plus,
+    Scale,
+    Times,
+    Transpose,
+    Zero,
+    block,
 )
+from symbptt.model.calls import FUNCTIONS
+from symbptt.model.language import EQUATION, LOSS, SIZE, read_equation, read_loss, read_shape, same_time
 from symbptt.model.names import (
     NOT_OPAQUE,
     check_line,
@@ -29,17 +33,20 @@ from symbptt.model.names import (
     did_you_mean,
     size_symbol,
 )
+from symbptt.model.reading import Scope, is_size, parse
 from symbptt.model.spec import ModelError
 
 h, d = size_symbol("h"), size_symbol("d")
 gamma = constant_symbol("gamma")
 A, B = MatrixSymbol("A", h, h), MatrixSymbol("B", h, d)
 H, X = MatrixSymbol("h", h, 1), MatrixSymbol("x", d, 1)
+P = MatrixSymbol("P", 4 * h, d)
 H1 = At(H, index(t) - 1)
 
 
 def read(text: str) -> object:
-    scope = Scope({"A": A, "B": B}, {"gamma": gamma}, {"h": H, "x": X}, reaching={"h", "x"}, defined={"h"})
+    scope = Scope({"A": A, "B": B, "P": P}, {"gamma": gamma}, {"h": H, "x": X}, reaching={"h", "x"}, defined={"h"},
+                  sizes={"h": h, "d": d})
     return read_equation(parse(text), scope)
 
 
@@ -73,6 +80,28 @@ def minus(e: object) -> Scale:
     ("(A @ A.T).T @ h", Times(A, Transpose(A), At(H, t))),
     ("(h.T @ A).T", Times(Transpose(A), At(H, t))),
     ("h\n\t+ h", Plus(At(H, t), At(H, t))),
+    ("gamma**2*h/gamma", Scale(gamma, At(H, t))),
+    ("2**-1*h", Scale(Rational(1, 2), At(H, t))),
+    ("h / (2*gamma)", Scale(1 / (2 * gamma), At(H, t))),
+    ("gamma - h", Plus(Scale(gamma, Ones(h, ONE)), minus(At(H, t)))),
+    ("1 - h + 2 - 5", Plus(Scale(Integer(-2), Ones(h, ONE)), minus(At(H, t)))),
+    ("1 - h - 1", minus(At(H, t))),
+    ("(1 - h).T @ h", Times(Plus(Ones(ONE, h), minus(Transpose(At(H, t)))), At(H, t))),
+    ("h * h[t-1] * 2", Scale(Integer(2), Hadamard(At(H, t), H1))),
+    ("2*(A * A)", Scale(Integer(2), Hadamard(A, A))),
+    ("tanh(h) * h", Hadamard(Apply(Str("tanh"), At(H, t)), At(H, t))),
+    ("identity(h)", At(H, t)),
+    ("tanh(A) @ h", Times(Apply(Str("tanh"), A), At(H, t))),
+    ("concat(h, x)", block([[At(H, t)], [At(X, t)]])),
+    ("concat(h)", At(H, t)),
+    ("dot(h, A @ h)", Times(Transpose(At(H, t)), A, At(H, t))),
+    ("-2*dot(h, h) * h", Scale(Integer(-2), Multiple(Times(Transpose(At(H, t)), At(H, t)), At(H, t)))),
+    ("h * dot(h, h)", Multiple(Times(Transpose(At(H, t)), At(H, t)), At(H, t))),
+    ("P[h:2*h] @ x", Times(block([[Zero(h, h), Identity(h), Zero(h, 2 * h)]]), P, At(X, t))),
+    ("P[:h] @ x", Times(block([[Identity(h), Zero(h, 3 * h)]]), P, At(X, t))),
+    ("P[3*h:] @ x", Times(block([[Zero(h, 3 * h), Identity(h)]]), P, At(X, t))),
+    ("P[:]", P),
+    ("h[t-1][0:h]", H1),
 ])
 def test_what_is_read(text: str, expected: object) -> None:
     assert read(text) == expected
@@ -82,16 +111,20 @@ def test_what_is_read(text: str, expected: object) -> None:
     ("  h + z", 6, "the name z is declared in no table"),
     ("(h + x) + h", 3, "cannot add h[t] (h × 1) and x[t] (d × 1)"),
     ("h - (x)", 2, "cannot subtract x[t] (d × 1) from h[t] (h × 1)"),
-    ("gamma - h", 6, "cannot subtract the number gamma and h[t] (h × 1)"),
-    ("h / gamma", 2, "cannot divide by gamma"),
+    ("h / (1 + gamma)", 2, "cannot divide by gamma + 1: only by a number"),
+    ("h ** 2", 2, "** of h[t] (h × 1): only numbers and constants have powers; square(v)"),
+    ("2**gamma*h", 1, "** gamma: an exponent is a whole number from -100 to 100"),
+    ("gamma**101*h", 5, "an exponent is a whole number"),
+    ("(gamma**20)**20*h", 11, "an exponent is a whole number"),
+    ("0**-1*h", 1, "division by zero"),
+    ("9999999999**100*h", 10, "the result of ** is too large a number"),
     ("h.T.S", 4, ".S is not known"),
     ("gamma", 0, "gamma is a number"),
     ("h[1]", 2, "1 is not a time"),
     ("h[t*1]", 2, "t*1 is not a time"),
     ("h[t-gamma]", 2, "t-gamma is not a time"),
     ("h[t-1.0]", 2, "t-1.0 is not a time"),
-    ("h[t-1, 2]", 2, "slices are not known"),
-    ("A @ tanh(h)", 4, "the function tanh is not known"),
+    ("h[t-1, 2]", 2, "speaks of columns too; rows alone are taken"),
     ("1" + "0" * 40 + "*h", 0, "a number of more than 40 digits"),
     ("1e101*h", 0, "the exponent of 1e101 is beyond 100"),
     ("1e99999*h", 0, "is not a number in decimal digits"),

@@ -70,8 +70,9 @@ def test_paths_and_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("source", "words"), [
-    ("linaer", "neither a file nor a built-in model; built-in: linear; did you mean linear?"),
-    ("zzz", "built-in: linear"),
+    ("linaer", "neither a file nor a built-in model; built-in: elman, "),
+    ("linaer", "; did you mean linear?"),
+    ("zzz", "lstm-peephole, mgu, second-order, stacked"),
     ("no/such.toml", "neither a file"),
     ("a\0b", "cannot be read"),
     ("", "cannot be read"),
@@ -198,8 +199,10 @@ reduce = "sum"
 
 
 def test_numbers_are_exact_and_expressions_tidy() -> None:
-    fault(RICH.replace("w * b", "w «* b"), "elementwise product is not known yet")
+    fault(RICH.replace("V.T @ w * b", "V «* b"), "* between V (4*h × 1) and b (h × 1)")
+    weighted = loads(RICH).defined["o"].right
     model = loads(RICH.replace(" - V.T @ w * b", ""))
+    assert str(weighted) == "c[t] + g[t] - (V.T @ w[t])*b"
     gamma = Symbol("gamma", real=True)
     h, k, d = (Symbol(n, integer=True, positive=True) for n in "hkd")
     A, U, b = MatrixSymbol("A", h, d), MatrixSymbol("U", h, h + k), MatrixSymbol("b", h, 1)
@@ -251,7 +254,7 @@ FAULTS = {
     "loss is empty": ('name = "a"\nloss = «[]\nsizes.d = ""\ninputs.x = "d"\nequations.o = "x"', "no loss"),
     "loss without term": (edited('term   = "l(o, y)"\n', "").replace("[[loss", "[[«loss"), "has no term"),
     "reduce unknown": (edited('"mean"', '"«maen"'), "'maen' is not known here|did you mean mean?"),
-    "reduce later": (edited('"mean"', '"«last"'), "known: mean, sum"),
+    "reduce later": (edited('"mean"', '"«zzz"'), "known: mean, sum, last, once"),
     "column with two sizes": (edited('x = "d"', 'x = "«h, d"'), "x names 2 sizes|a column has one"),
     "matrix with three sizes": (edited('"h, d"', '"«h, d, q"'), "names 3 sizes|a matrix two"),
     "product of sizes": (edited('"h, d"', '"h, «h*d"'), "h*d is not a size"),
@@ -260,7 +263,7 @@ FAULTS = {
     "negative size": (edited('y = "1"', 'y = "«-h"'), "-h is not known here"),
     "decimal size": (edited('y = "1"', 'y = "«1.5"'), "1.5 is not a size"),
     "unknown size": (edited('"q, h"', '"q, «k"'), "the size k is not declared in [sizes]|known: d, h, q"),
-    "shape with a gap": (edited('"h, d"', '"h «d"'), "not an expression"),
+    "shape with a gap": (edited('"h, d"', '"«h d"'), "nothing stands between h and d; write h, d"),
     "empty shape": (edited('"h, d"', '"«"'), "nothing is written here"),
     "long shape": (edited('"h, d"', '"«' + "h+" * 200 + 'h"'), "401 characters; at most 200"),
     "name in two tables": (edited('y = "1"', 'y = "1"\n«x = "1"'), "the name x stands in [inputs] and in [targets]"),
@@ -276,7 +279,6 @@ FAULTS = {
     "name beyond ASCII": (edited('x = "d"', 'x = "d"\n«"β" = "d"'), "'β' is not a name|ASCII"),
     "long name": (edited('x = "d"', 'x = "d"\n«' + "x" * 61 + ' = "d"'), "61 characters; at most 60"),
     "nothing": ("«", "name is missing"),
-    "no sizes": ('«name = "a"', "[sizes] is missing"),
     "no inputs": ('«name = "a"\n[sizes]\nd = ""', "[inputs] is missing"),
     "no equations": ('«name = "a"\n[sizes]\nd = ""\n[inputs]\nx = "d"', "[equations] is missing"),
     "no loss": ("«" + LINEAR.partition("[[loss]]")[0], "[[loss]] is missing"),
@@ -290,7 +292,8 @@ FAULTS = {
     "product": (with_equation("W_qh «@ x"), "cannot multiply W_qh (q × h) by x[t] (d × 1)|inner sizes h and d differ"),
     "product behind parentheses": (with_equation("((W_qh))   «@ (x)"), "cannot multiply W_qh (q × h)"),
     "second product": (with_equation("W_qh @ h «@ x"), "cannot multiply W_qh @ h[t] (q × 1) by x[t] (d × 1)"),
-    "elementwise": (with_equation("W_qh @ (h «* h)"), "elementwise product is not known yet|@ is the matrix product"),
+    "elementwise": (with_equation("W_qh @ (h «* x)"),
+                    "* between h[t] (h × 1) and x[t] (d × 1)|@ is the matrix product"),
     "lag of the undeclared": (with_equation("W_qh @ h + «o[t-1]"), "o[t-1] reaches back|add o to [states]"),
     "lag of the later": (edited("@ x +", "@ x + W_qh.T @ «o[t-1] +"), "o[t-1] reaches back|add o to [states]"),
     "forward": (edited("h[t-1]", "«h[t+1]"), "h[t+1] looks ahead"),
@@ -299,7 +302,7 @@ FAULTS = {
     "absolute time": (edited("h[t-1]", "h[«0]"), "0 is not a time"),
     "time of another letter": (edited("h[t-1]", "h[«s-1]"), "s-1 is not a time"),
     "true lag": (edited("h[t-1]", "h[«t-True]"), "t-True is not a time"),
-    "slice": (edited("h[t-1]", "h[«0:2]"), "slices are not known"),
+    "slice": (edited("h[t-1]", "h[«t-1, 0:2]"), "rows alone are taken"),
     "time of a parameter": (edited("W_hh @", "«W_hh[t-1] @"), "W_hh is constant"),
     "time of an expression": (edited("h[t-1]", "(«h + h)[t-1]"), "h + h has no time"),
     "own value": (edited("h[t-1]", "«h"), "h depends on its own value at t: h[t] needs h[t]; read one of them at t-1"),
@@ -311,16 +314,15 @@ FAULTS = {
                        "the right-hand side of h[t] has shape (d × 1), but h was declared (h × 1)"),
     "matrix": (with_equation("«W_qh"), "o is not a column: its shape is (q × h)"),
     "number": (with_equation("«1/2"), "1/2 is a number; an equation defines a column"),
-    "number and matrix": (with_equation("W_qh @ h «+ 1"), "cannot add the number 1 and W_qh @ h[t] (q × 1)"),
     "@ with a number": (with_equation("2 «@ W_qh"), "@ is the matrix product, but 2 is a number; write *"),
     "division by zero": (with_equation("W_qh @ h «/ 0"), "division by zero"),
     "division by a matrix": (with_equation("W_qh @ h «/ W_qh"), "cannot divide by W_qh (q × h)"),
-    "power": (with_equation("W_qh «** 2"), "the operator ** is not known here"),
+    "power": (with_equation("W_qh «** 2"), "** of W_qh (q × h): only numbers and constants have powers"),
     "floor division": (with_equation("W_qh «// 2"), "the operator // is not known here"),
     "transposed number": (with_equation("«(2).T"), "2 is a number; .T transposes a matrix"),
     "attribute": (with_equation("W_qh.«inv @ h"), ".inv is not known; known: .T"),
     "dunder": (with_equation("W_qh.«__class__"), ".__class__ is not known"),
-    "function": (with_equation("«tanh(h)"), "the function tanh is not known|an equation is made of names"),
+    "function": (with_equation("«tahn(h)"), "the function tahn is not known; did you mean tanh?"),
     "variable called": (with_equation("«W_qh(h)"), "W_qh is a variable, not a function"),
     "call of a call": (with_equation("«f(h)(h)"), "f(h) is not a function"),
     "lambda": (with_equation("«lambda: h"), "lambda: h is not known here"),
@@ -347,7 +349,8 @@ FAULTS = {
     "sum of losses": (edited('"l(o, y)"', '"«l(o, y) + l(o, y)"'), "written as several [[loss]] terms"),
     "no loss in a term": (edited('"l(o, y)"', '"«o"'), "a loss term is a loss such as l(o, y)"),
     "empty term": (edited('"l(o, y)"', '"«"'), "nothing is written here"),
-    "known loss": (edited('"l(o, y)"', '"2*«squared_error(o, y)"'), "squared_error is not known yet"),
+    "known loss": (edited('"l(o, y)"', '"«2*squared_error(o, y)"'),
+                   "squared_error compares o[t] (q × 1) and y[t] (1 × 1)"),
     "variable as loss": (edited('"l(o, y)"', '"«h(o, y)"'), "h is a variable, not a function"),
     "reserved loss": (edited('"l(o, y)"', '"«L(o, y)"'), "L is reserved for the objective"),
     "loss of nothing": (edited('"l(o, y)"', '"«l()"'), "l has no arguments; write l(o, y)"),

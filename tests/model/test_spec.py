@@ -6,7 +6,9 @@ from sympy import Integer, MatrixSymbol, Rational, Symbol
 from symbptt.expr.build import loss
 from symbptt.expr.index import IndexVar, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Plus, Scale, Sum, Times
-from symbptt.model.spec import Equation, LossTerm, Model, ModelError, Size, in_order, names_once
+from symbptt.model.checks import names_once
+from symbptt.model.parts import in_order
+from symbptt.model.spec import Equation, LossTerm, Model, ModelError, Size
 
 d, h, q = (Symbol(n, integer=True, positive=True) for n in "dhq")
 W_hx, W_hh, W_qh = MatrixSymbol("W_hx", h, d), MatrixSymbol("W_hh", h, h), MatrixSymbol("W_qh", q, h)
@@ -120,3 +122,15 @@ def test_names_may_stand_in_states_and_equations() -> None:
     names_once({"states": ["h"], "inputs": ["x"]}, ["h", "o"])
     with pytest.raises(ModelError):
         names_once({"constants": ["h"]}, ["h"])
+
+
+def test_the_count_of_a_mask_prints_like_nothing_else() -> None:
+    m, n = MatrixSymbol("m", 1, 1), MatrixSymbol("n", 1, 1)
+    masked = replace(LINEAR, targets=(Y, m), losses=(replace(TERM, mask=m),))
+    assert masked.counts == {"m": Symbol("M", real=True)}
+    two = replace(LINEAR, targets=(Y, m, n), losses=(replace(TERM, mask=m), replace(TERM, mask=n)))
+    assert [s.name for s in two.counts.values()] == ["M_m", "M_n"]
+    for taken, other in (("M", "C"), ("M_", "C"), ("L_0", "M")):
+        clash = replace(masked, parameters=(*LINEAR.parameters, MatrixSymbol(taken, h, h)))
+        assert [s.name for s in clash.counts.values()] == [other]
+    assert LINEAR.counts == replace(masked, losses=(replace(TERM, mask=m, reduce="sum"),)).counts == {}

@@ -20,6 +20,7 @@ y = "{target}"
 [states]
 h = "h"
 {states}
+{tables}
 {constants}
 [equations]
 h = "{h}"
@@ -31,10 +32,10 @@ LOSS = '[[loss]]\nterm = "l({})"\nreduce = "{}"\n'
 
 
 def model(name: str, h: str = "W_hx @ x + W_hh @ h[t-1]", o: str = "W_qh @ h", *, sizes: str = "", parameters: str = "",
-          inputs: str = "", states: str = "", constants: str = "", equations: str | None = None, target: str = "1",
-          loss: str = LOSS.format("o, y", "mean")) -> str:
+          inputs: str = "", states: str = "", tables: str = "", constants: str = "", equations: str | None = None,
+          target: str = "1", loss: str = LOSS.format("o, y", "mean")) -> str:
     return HEAD.format(name=name, sizes=sizes, parameters=parameters, inputs=inputs, target=target, states=states,
-                       constants=constants, h=h, loss=loss,
+                       tables=tables, constants=constants, h=h, loss=loss,
                        equations=f'o = "{o}"' if equations is None else equations)
 
 
@@ -193,4 +194,59 @@ o = "W @ s"
 term = "l(o, y)"
 """.replace('u = "h + d"', 'u = "h + d"\nz = "d"'),
     "nasty": NASTY,
+    "elementwise-row": model("elementwise-row", "tanh(W_hx @ x * r.T + W_hh @ (r.T * h[t-1]))",
+                             parameters='r = "1, h"'),
+    "one-row-slices": model(
+        "one-row-slices", "tanh(W_hx @ x + (U[1:2] @ h[t-1]) * (W_hh @ h[t-1]) * sigmoid(U[0:1] @ h[t-1])"
+        " + h[t-1] * s[t-1][1:2])", parameters='U = "h + 2, h"', states='s = "h + 2"',
+        equations='s = "tanh(U @ h + s[t-1][:1] * s[t-1])"\no = "W_qh @ h * tanh(s[h + 1:]) + W_qh @ U[2:] @ h"'),
+    "slices-of-everything": model(
+        "slices-of-everything", "tanh(A[h:2*h] @ concat(x, h[t-1]) + b[2:h + 2] * h[t-1] + A[:h] @ concat(x, b[:h]))",
+        "W_qh @ concat(r[1:h], b[0:1])", parameters='A = "3*h, d + h"\nb = "h + 2"',
+        equations='r = "concat(h, b[1:2])"\no = "W_qh @ r[1:] + W_qh @ (A[2*h:] @ concat(x, b[2:]))"'),
+    "diagonal-only": model("diagonal-only", "u * h[t-1] / 2 + W_hx @ x", parameters='u = "h"'),
+    "diagonal-sum": model("diagonal-sum", "u * h[t-1] / 2 + sigmoid(h[t-1] * u) * h[t-1] + W_hx @ x",
+                          parameters='u = "h"'),
+    "static-diagonal": model("static-diagonal", "s * h[t-1] / 2 + W_hx @ x", tables='[static]\ns = "h"'),
+    "static-everywhere": model(
+        "static-everywhere",
+        "W_hh @ (s * h[t-1]) / 2 + s @ s.T @ h[t-1] / 5 + (W_hh * (s @ b.T)) @ h[t-1] / 3 + W_hx @ x",
+        parameters='b = "h"', tables='[static]\ns = "h"'),
+    "softmax-twice": model("softmax-twice", "tanh(W_hx @ x + W_hh @ softmax(W_hh @ softmax(h[t-1])))",
+                           "log_softmax(W_qh @ softmax(h))"),
+    "functions-of-weights": model(
+        "functions-of-weights", "tanh((tanh(W_hh @ A) * exp(W_hh) / 2) @ h[t-1] + (sigmoid(A).T * A) @ A @ W_hx @ x)",
+        parameters='A = "h, h"'),
+    "rank-one-of-weights": model("rank-one-of-weights", "tanh((W_hh * (b @ b.T)) @ h[t-1] + tanh(b @ c.T) @ x)",
+                                 parameters='b = "h"\nc = "d"'),
+    "numbers": model("numbers", "1 - 2*sigmoid(W_hx @ x - 3 + W_hh @ (h[t-1] - 1/2)) * (2 - h[t-1])",
+                     "W_qh @ (1 - h) + dot(h, 1 - h)*c", parameters='c = "q"'),
+    "scalars-inside": model(
+        "scalars-inside", "tanh(dot(u, h[t-1]) * (W_hx @ x) + softplus(dot(u, b)) * h[t-1]) * sigmoid(a * dot(u, b))"
+        " + silu(a) * b", parameters='u = "h"\nb = "h"\na = "1"'),
+    "two-gates-lag-two": model(
+        "two-gates-lag-two", "z * h[t-1] + (1 - z) * s[t-2]", states='s = "h"',
+        equations='z = "sigmoid(W_hx @ x + W_hh @ s[t-1])"\ns = "tanh(W_hh @ h + h[t-2] * s[t-1])"\no = "W_qh @ s"'),
+    "started-by-the-same-weights": model(
+        "started-by-the-same-weights", "tanh(W_hx @ x + W_hh @ h[t-1] + U @ h[t-3])", parameters='U = "h, h"\nb = "h"',
+        tables='[static]\ns = "d"\n[initial]\nh_0 = "tanh(W_hx @ s + W_hh @ b)"\nh_m2 = "2 * b - 1"',
+        loss=LOSS.format("o, y", "mean") + '[[loss]]\nterm = "0.3*squared_norm(W_hh)"\nreduce = "once"\n'
+        '[[loss]]\nterm = "squared_norm(b)/2"\nreduce = "once"\n'),
+    "started-and-not-read": model(
+        "started-and-not-read", tables='[initial]\ns = "tanh(b)"', states='s = "h"', parameters='b = "h"',
+        equations='s = "W_hh @ s[t-1]"\no = "W_qh @ h"'),
+    "losses-of-all-kinds": model(
+        "losses-of-all-kinds", "tanh(W_hx @ x + W_hh @ h[t-1])", target="q", inputs="", constants='[constants]\nc = ""',
+        loss='[[loss]]\nterm = "c/3*softmax_cross_entropy(o, y)"\nmask = "m"\nassume = "sum(y) == 1"\n'
+             '[[loss]]\nterm = "l(o)"\nreduce = "last"\n'
+             '[[loss]]\nterm = "0.3*squared_error(o, y[t-1])"\nreduce = "sum"\nmask = "m"\n'
+             '[[loss]]\nterm = "2*k(h, o)"\nreduce = "mean"\nmask = "n"\n'
+             '[[loss]]\nterm = "squared_error(h, z)"\nreduce = "last"\n').replace(
+        'y = "q"\n', 'y = "q"\nm = "1"\nn = "1"\nz = "h"\n'),
+    "read-again": model(
+        "read-again", "sigmoid(W_hx @ x + W_hh @ h[t-1] + V @ o[t-1])", "tanh(W_qh @ h)", parameters='V = "h, q"',
+        states='o = "q"', target="q", loss='[[loss]]\nterm = "softmax_cross_entropy(o, y)"\nassume = "sum(y) == 1"\n'
+                                           'reduce = "last"\n'),
+    "error-against-input": model("error-against-input", "tanh(W_hx @ x + W_hh @ h[t-1])", "W_hx.T @ h",
+                                 loss='[[loss]]\nterm = "squared_error(o, x)"\n'),
 }

@@ -3,10 +3,24 @@
 import random
 
 import pytest
-from sympy import MatrixSymbol, Rational, Symbol
+from sympy import MatrixSymbol, Symbol
 
 from symbptt.expr.index import Index, IndexVar, T, index, t
-from symbptt.expr.nodes import At, Identity, Multiple, Plus, Power, Scale, Sum, Times, Transpose, Zero, block
+from symbptt.expr.nodes import (
+    ONE,
+    At,
+    Delta,
+    Identity,
+    Multiple,
+    Plus,
+    Power,
+    Scale,
+    Sum,
+    Times,
+    Transpose,
+    Zero,
+    block,
+)
 from symbptt.proof.axioms import AXIOMS, Refused
 from symbptt.proof.oracle import Oracle
 
@@ -43,14 +57,14 @@ ROWS = {
     "sum_exchange": [(Plus(At(f, index(2 * j - i)), BODY), i, j, a, c)],
     "block_times": [(block([[A, Q], [R, Zero(q, q)]]), block([[v, A], [MatrixSymbol("w", q, 1), R]]))],
     "block_plus": [(block([[A, Q]]), block([[B, X]]))],
-    "block_scale": [(Rational(-2, 3), block([[A, Q], [R, Zero(q, q)]]))],
     "block_transpose": [(block([[A, Q], [R, Zero(q, q)]]),)],
     "block_zero": [(block([[Zero(h, q)], [Zero(d, q)]]),)],
-    "block_identity": [(block([[Identity(h), Zero(h, q)], [Zero(q, h), Identity(q)]]),)],
     "block_single": [(Q,)],
     "scalar_multiple": [(v, s), (v, Times(Transpose(v), A, v))],
     "multiple_identity": [(s, Q), (Times(Transpose(v), v), v)],
     "scalar_transpose": [(s,), (Times(Transpose(v), A, v),)],
+    "delta_same": [(index(t),), (a - b + 2,), (Index(0),)],
+    "delta_apart": [(index(t), index(T)), (a, b + c), (index(t), index(t) + 1)],
 }
 """For every axiom, parameters to try it at."""
 
@@ -113,8 +127,7 @@ def test_bounds_of_an_exchange_may_not_mention_its_indices() -> None:
 
 @pytest.mark.parametrize(("name", "args"), [
     ("scalar_multiple", (Q, s)), ("scalar_multiple", (v, A)), ("scalar_transpose", (v,)), ("scalar_transpose", (A,)),
-    ("block_zero", (block([[Zero(h, q)], [Q]]),)), ("block_identity", (block([[Identity(h), Q], [R, Identity(q)]]),)),
-    ("block_identity", (block([[Zero(h, h)]]),)), ("sum_terms", (BODY, i, a, c)),
+    ("block_zero", (block([[Zero(h, q)], [Q]]),)), ("sum_terms", (BODY, i, a, c)),
     ("sum_terms", (BODY, i, Index(1), Index(1))), ("sum_terms", (BODY, i, Index(3), Index(1))),
 ], ids=str)
 def test_what_does_not_fit_is_refused(name, args) -> None:
@@ -142,3 +155,22 @@ def test_an_empty_reflection_is_right() -> None:
 
 def test_a_multiple_spreads() -> None:
     assert Oracle().refutes(Multiple(s, Q), Times(Multiple(s, Identity(h)), Q)) is None
+
+
+def test_lies_about_a_delta_are_refuted() -> None:
+    """δ_{aa} = 0, δ_{ab} = 1 and δ_{ab} = 0 without its condition."""
+    for lie in ((Delta(t, t), Zero(ONE, ONE)), (Delta(t, T), Identity(ONE)), (Delta(t, T), Zero(ONE, ONE)),
+                (Delta(t, T), Delta(index(t) + 1, T))):
+        assert Oracle(steps=3).refutes(*lie)
+    assert Oracle(steps=3).refutes(Delta(t, T), Delta(T, t)) is None
+    assert Oracle(steps=3).refutes(Delta(t, T), Delta(index(t) + 1, index(T) + 1)) is None
+
+
+def test_a_delta_has_one_index_or_two_that_differ() -> None:
+    """Other index forms than the law takes are refused: it has one parameter for both sides."""
+    with pytest.raises(TypeError):
+        AXIOMS["delta_same"].law(index(t), index(T))
+    left, right, conditions = AXIOMS["delta_apart"].law(index(t), index(t))
+    assert conditions == (Index(-1),)
+    assert Oracle(steps=3).refutes(left, right, conditions) is None
+    assert Oracle(steps=3).refutes(left, right)

@@ -8,18 +8,22 @@ import sympy
 from sympy import Float, Integer, MatrixSymbol, Rational, Symbol, oo, zoo
 from sympy.core.basic import Basic
 
-from symbptt.expr.build import loss
+from symbptt.expr.build import apply, loss
 from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import (
     Adjoint,
     At,
     Binder,
     Block,
+    Delta,
+    Diagonal,
     Direct,
+    Hadamard,
     Identity,
     LossGradient,
     Multiple,
     Node,
+    Ones,
     Plus,
     Power,
     Product,
@@ -79,7 +83,7 @@ def proves(rule, *args, premises=(), definitions=()):
     return w.theorem()
 
 
-# What follows, follows. -----------------------------------------------------------------------------------------------
+# What follows, follows. ----------------------------------------------------------------------------------------------
 
 def test_equality() -> None:
     w = Writer()
@@ -109,8 +113,16 @@ RING = [
     (Times(O, Q), Zero(h, q)),
     (by(1 / T, by(T, A)), A),
     (Transpose(I), I),
+    (Transpose(Diagonal(f)), Diagonal(f)),
+    (Transpose(Times(Diagonal(f), A, Diagonal(g))), Times(Diagonal(g), Transpose(A), Diagonal(f))),
+    (Plus(Hadamard(f, g), Hadamard(f, g)), by(2, Hadamard(f, g))),
 ]
 NOT_RING = [
+    (Times(Diagonal(f), A), Times(A, Diagonal(f))), (Diagonal(f), Diagonal(g)),
+    (Transpose(Hadamard(A, B)), Hadamard(A, B)),
+    (Hadamard(f, f), f), (Diagonal(f), Times(f, Transpose(f))), (apply("tanh", f), apply("sigmoid", f)),
+    (apply("tanh", Plus(f, f)), by(2, apply("tanh", f))), (Ones(h, h), I),
+    (Transpose(apply("tanh", A)), apply("tanh", A)),
     (Times(A, B), Times(B, A)), (Transpose(Times(A, B)), Times(Transpose(A), Transpose(B))), (A, B),
     (Plus(A, A), A), (Transpose(A), A), (by(Symbol("a"), A), by(Symbol("b"), A)),
     (A, by(-1, A)), (I, O), (Times(A, I), I),
@@ -207,7 +219,7 @@ def test_upward_induction() -> None:
     assert (q.left, q.right, q.hypotheses) == (left, zero, {it, ii - it})
 
 
-# Attacks on the rules. ------------------------------------------------------------------------------------------------
+# Attacks on the rules. -----------------------------------------------------------------------------------------------
 
 def test_a_forged_theorem_in_the_arguments_of_a_step() -> None:
     forged = Theorem(frozenset(), frozenset(), A, O)
@@ -407,7 +419,7 @@ def test_a_form_is_a_whole_number_for_every_choice() -> None:
     assert Index(0, [(t, 1), (t, -1)]) == Index(0)
 
 
-# Attacks on axioms. ---------------------------------------------------------------------------------------------------
+# Attacks on axioms. --------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("name", "args", "condition"), [
     ("sum_first", (At(f, ii), i, it, iT), iT - it), ("power_step", (A, Index(-1)), Index(-1)),
@@ -477,7 +489,7 @@ def test_sides_of_different_shape() -> None:
     refused(w, "shapes")
 
 
-# Attacks on scalars. --------------------------------------------------------------------------------------------------
+# Attacks on scalars. -------------------------------------------------------------------------------------------------
 
 a = Symbol("a")
 HIDDEN_ZERO = (a + 1) ** 2 - a**2 - 2 * a - 1
@@ -508,7 +520,7 @@ def test_a_scalar_with_an_index_is_moved_along() -> None:
     assert q.right.args[0] == by(2, A)
 
 
-# Attacks on the vocabulary. -------------------------------------------------------------------------------------------
+# Attacks on the vocabulary. ------------------------------------------------------------------------------------------
 
 class Foreign(Node):
     """A class that no table knows."""
@@ -546,7 +558,7 @@ def test_a_size_called_like_an_index_is_no_index() -> None:
     assert w.theorem().left == Zero(i, i)
 
 
-# Attacks on induction. ------------------------------------------------------------------------------------------------
+# Attacks on induction. -----------------------------------------------------------------------------------------------
 
 def test_induction_with_a_wrong_base() -> None:
     refused(downward(top=iT), "base")
@@ -601,7 +613,7 @@ def test_what_induction_leaves_open_stays_open() -> None:
     assert w.theorem().assumptions == {(A, B)}
 
 
-# Attacks on definitions. ----------------------------------------------------------------------------------------------
+# Attacks on definitions. ---------------------------------------------------------------------------------------------
 
 def recursion(left, right, lo=1, hi=iT, name=None):
     return Definition(name or str(left), left, right, index(lo), hi)
@@ -698,3 +710,38 @@ def test_the_kernel_says_which_step_failed() -> None:
     w("reflexivity", (), A)
     w("symmetry", ())
     refused(w, r"step 1 \(symmetry\)")
+
+
+# Elementwise products, functions, deltas. -----------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("e", "place", "right"), [
+    (Hadamard(f, g), 0, Hadamard(v, g)), (apply("tanh", f), 1, apply("tanh", v)),
+    (Diagonal(f), 0, Diagonal(v))], ids=str)
+def test_congruence_under_what_is_entrywise(e, place, right) -> None:
+    w = Writer()
+    w("congruence", [w("assumption", (), f, v)], e, (place,))
+    q = w.theorem()
+    assert (q.left, q.right, q.assumptions) == (e, right, {(f, v)})
+
+
+def test_a_delta_is_one_or_zero() -> None:
+    q = proves("axiom", "delta_same", it)
+    assert (q.left, q.right, q.hypotheses) == (Delta(t, t), Identity(Integer(1)), frozenset())
+    q = proves("axiom", "delta_apart", it, iT)
+    assert (q.left, q.right, q.hypotheses) == (Delta(t, T), Zero(Integer(1), Integer(1)), {iT - it - 1})
+
+
+@pytest.mark.parametrize("args", [("delta_same", it, iT), ("delta_same", it, it), ("delta_apart", it), ("delta_apart",),
+                                  ("delta_same", "t"), ("delta_same", A), ("delta_apart", it, A)], ids=str)
+def test_a_delta_axiom_with_other_arguments_is_refused(args) -> None:
+    w = Writer()
+    w("axiom", (), *args)
+    refused(w)
+
+
+def test_deltas_of_different_indices_are_not_known_to_be_one() -> None:
+    """From δ_{tt} = 1 nothing follows for δ_{tT}; as ring letters they differ."""
+    for right in (Identity(Integer(1)), Delta(it + 1, T), Delta(T, t)):
+        w = Writer()
+        w("ring", (), Delta(t, T), right)
+        refused(w)

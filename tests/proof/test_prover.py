@@ -4,14 +4,18 @@ from dataclasses import replace
 
 import pytest
 
+from symbptt.bptt import tangent
 from symbptt.bptt.backward import NEVER, template
+from symbptt.bptt.tangent import flows
 from symbptt.derive import prove
 from symbptt.expr.index import Index, T, index, nonnegative, t
 from symbptt.expr.nodes import Adjoint, At, Direct
 from symbptt.expr.walk import free_indices, substitute
 from symbptt.proof.axioms import Refused
 from symbptt.proof.defining import definitions
+from symbptt.proof.forward import tangent_definitions
 from symbptt.proof.kernel import INFERENCE, check, replay
+from symbptt.proof.oracle import Oracle
 
 STEPS = [1, 3]
 
@@ -25,13 +29,37 @@ def hypotheses(line):
     return bounds
 
 
+def supposing(model, d, oracle, steps):
+    """The oracle for the statements that rest on an assumption: its targets satisfy it."""
+    return Oracle(model, steps, 1, d.definitions, assumed=True) if any(q.assume for q in model.losses) else \
+        oracle(model, steps)
+
+
 @pytest.mark.parametrize("steps", STEPS)
 def test_every_line_is_true(model, derivation, oracle, steps) -> None:
-    truth = oracle(model, steps)
-    for line in derivation(model).lines:
-        if line.kind not in ("model", "objective"):
-            for form in line.forms:
-                assert truth.refutes(line.left, form, hypotheses(line)) is None, (line.kind, line.left, form)
+    """The objective and the counts of masks among them."""
+    d = derivation(model)
+    truth, supposed = oracle(model, steps), supposing(model, d, oracle, steps)
+    for line in d.lines:
+        bounds = [*hypotheses(line), *([index(t) - 1, T - index(t)] if line.kind == "loss" else ())]
+        world = supposed if line.theorem is not None and d.theorems[line.theorem].theorem.assumptions else truth
+        for form in line.forms:
+            assert world.refutes(line.left, form, bounds) is None, (line.kind, line.left, form)
+
+
+def test_what_rests_on_an_assumption_needs_it(model, derivation, oracle) -> None:
+    """The equation listed holds where the targets satisfy it, and without it the theorem is refuted."""
+    d = derivation(model)
+    assumed = [p.theorem for p in d.theorems if p.theorem.assumptions]
+    assert bool(assumed) == any(q.assume for q in model.losses)
+    assert {line.kind for line in d.lines if line.theorem is not None and d.theorems[line.theorem].theorem in assumed} \
+        <= {"assumed"}
+    truth, supposed = oracle(model, 3), supposing(model, d, oracle, 3)
+    for q in assumed:
+        assert truth.refutes(q.left, q.right, q.hypotheses)
+        for left, right in q.assumptions:
+            assert supposed.refutes(left, right, q.hypotheses) is None
+            assert truth.refutes(left, right, q.hypotheses)
 
 
 def test_the_cases_of_an_adjoint_cover_every_time_once(model, derivation) -> None:
@@ -55,11 +83,11 @@ def test_every_written_line_is_true(model, derivation, oracle, steps) -> None:
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_every_theorem_is_true(model, derivation, oracle, steps) -> None:
-    truth = oracle(model, steps)
-    for proved in derivation(model).theorems:
+    d = derivation(model)
+    truth, supposed = oracle(model, steps), supposing(model, d, oracle, steps)
+    for proved in d.theorems:
         q = proved.theorem
-        assert not q.assumptions
-        assert truth.refutes(q.left, q.right, q.hypotheses) is None, proved.key
+        assert (supposed if q.assumptions else truth).refutes(q.left, q.right, q.hypotheses) is None, proved.key
 
 
 @pytest.mark.parametrize("steps", [None, 1, 3])
@@ -95,15 +123,18 @@ def test_a_theorem_says_what_its_line_says(model, derivation) -> None:
 def test_a_proof_rests_on_the_definitions_of_its_model_and_no_others(model, derivation) -> None:
     """The definitions are rebuilt from the one-step template, and each of them holds in the oracle."""
     d = derivation(model)
-    wanted = definitions(template(model), d.closed, index(T))
+    wanted, moving = definitions(template(model), d.closed, index(T)), flows(model)
+    taken = d.closed.letters if d.closed is not None else ()
+    forward = tangent_definitions(moving, tangent.solve(moving, taken))
     for proved in d.theorems:
-        assert proved.proof.definitions == wanted
+        assert proved.proof.definitions in (wanted, (*wanted, *forward))
 
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_every_definition_is_true(model, derivation, oracle, steps) -> None:
     truth = oracle(model, steps)
-    for d in derivation(model).definitions:
+    every = dict.fromkeys(x for q in derivation(model).theorems for x in q.proof.definitions)
+    for d in dict.fromkeys((*derivation(model).definitions, *every)):
         inside = [] if d.lo is None else [index(t) - d.lo, d.hi - t]
         assert truth.refutes(d.left, d.right, inside) is None, d.name
 

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from symbptt import source_text
 from symbptt.derivation import Derivation
 from symbptt.derive import derive
 from symbptt.model.read import load, loads
@@ -25,19 +26,20 @@ from symbptt.render.targets import TARGETS, documents, everything, languages, pr
 
 ROOT = Path(__file__).parent.parent.parent
 DATA = ROOT / "tests" / "data"
-MODELS = ["linear", *(f"models/{name}" for name in (
-    "sign_changed", "lag_two", "two_states", "bilinear", "two_losses", "constants", "shared_weight", "five_states",
-    "wide_output")), *sorted(f"documents/{p.stem}" for p in (DATA / "documents").glob("*.toml"))]
+LIBRARY = sorted(p.stem for p in (ROOT / "symbptt" / "model" / "library").glob("*.toml"))
+MODELS = [*LIBRARY, *sorted(str(p.relative_to(DATA).with_suffix("")) for p in DATA.glob("[md]*/*.toml"))]
 INLINE = re.compile(r"(?<![\\$])\$(?!\$)(.+?)(?<!\\)\$")
 DISPLAYED = re.compile(r"\$\$\n(.+?)\n\$\$", re.DOTALL)
-PAGES = ["linear", "documents/odd_names", "documents/symmetric", "documents/plain", "documents/minus",
-         "models/five_states", "models/wide_output", "models/two_losses"]
+PAGES = ["linear", "documents/odd_names", "documents/minus", "models/wide_output", "lstm", "models/packed_lstm"]
 OVERFULL = re.compile(r"Overfull \\hbox \((\d+\.\d+)pt too wide\)[^\n]*")
 
 
+TRUNCATED = ["linear", "elman", "lstm", "jordan", "second-order", "models/computed_start", "models/regularised"]
+
+
 @cache
-def derived(name: str, steps: int | None) -> Derivation:
-    return derive(load(name if name == "linear" else str(DATA / f"{name}.toml")), steps)
+def derived(name: str, steps: int | None, uses: int | None = None) -> Derivation:
+    return derive(load(str(DATA / f"{name}.toml") if "/" in name else name), steps, truncate=uses)
 
 
 def formulas(text: str) -> tuple[set[str], set[str]]:
@@ -56,10 +58,19 @@ def foreign(text: str) -> set[str]:
     return set(re.findall(r"\\([A-Za-z]+)", text)) - MACROS - {"eqref"}
 
 
-@pytest.mark.parametrize("steps", [None, 1, 3, 8])
+@pytest.mark.parametrize("steps", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (None, 1, 8))])
 @pytest.mark.parametrize("name", MODELS)
 def test_every_formula_is_strict_katex(name: str, steps: int | None) -> None:
-    displayed, inline = formulas(render(derived(name, steps), "markdown"))
+    valid(derived(name, steps))
+
+
+@pytest.mark.parametrize("name", TRUNCATED)
+def test_every_formula_about_truncation_is_strict_katex(name: str) -> None:
+    valid(derived(name, None, 4))
+
+
+def valid(d: Derivation) -> None:
+    displayed, inline = formulas(render(d, "markdown"))
     assert len(displayed) >= 8
     assert len(inline) >= 8
     for formula in displayed:
@@ -111,22 +122,38 @@ def compiled(pdflatex: str, text: str, folder: Path) -> str:
     return log
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, *(pytest.param(n, marks=pytest.mark.slow) for n in MODELS if n not in PAGES)])
 def test_the_article_compiles_and_stays_on_the_page(name: str, pdflatex: str, tmp_path: Path) -> None:
-    log = compiled(pdflatex, render(derived(name, 8), "latex"), tmp_path)
+    log = compiled(pdflatex, render(derived(name, 8 if name in PAGES else 3), "latex"), tmp_path)
     assert "undefined references" not in log
-    assert [found.group() for found in OVERFULL.finditer(log) if float(found[1]) > 20] == []
+    assert [found.group() for found in OVERFULL.finditer(log) if float(found[1]) > 10] == []
+
+
+@pytest.mark.parametrize("name", ["jordan", *(pytest.param(n, marks=pytest.mark.slow) for n in TRUNCATED
+                                              if n != "jordan")])
+def test_the_article_with_a_truncation_stays_on_the_page(name: str, pdflatex: str, tmp_path: Path) -> None:
+    log = compiled(pdflatex, render(derived(name, None, 4), "latex"), tmp_path)
+    assert [found.group() for found in OVERFULL.finditer(log) if float(found[1]) > 10] == []
 
 
 def test_an_overfull_line_is_found(pdflatex: str, tmp_path: Path) -> None:
     wide = r"\documentclass{article}\begin{document}\noindent\hbox{\kern 30cm x}\end{document}"
-    assert any(float(width) > 20 for width in OVERFULL.findall(compiled(pdflatex, wide, tmp_path)))
+    assert any(float(width) > 10 for width in OVERFULL.findall(compiled(pdflatex, wide, tmp_path)))
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("steps", [None, 8])
+@pytest.mark.parametrize("steps", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (None, 8))])
 def test_plain_text_fits_the_terminal(name: str, steps: int | None) -> None:
-    stamp, *lines = render(derived(name, steps), "text").splitlines()
+    fits(derived(name, steps))
+
+
+@pytest.mark.parametrize("name", TRUNCATED)
+def test_plain_text_about_truncation_fits_the_terminal(name: str) -> None:
+    fits(derived(name, None, 4))
+
+
+def fits(d: Derivation) -> None:
+    stamp, *lines = render(d, "text").splitlines()
     assert stamp.startswith("# Generated by symbptt")
     assert max(map(len, lines)) <= 100
     assert all(line == line.rstrip() for line in lines)
@@ -175,6 +202,80 @@ def test_every_single_sign_counts() -> None:
     for target in documents():
         made = [unstamped(signs, target) for signs in all_signs]
         assert all(a != b for a, b in combinations(made, 2))
+
+
+GATED = """
+name = "m"
+[sizes]
+d = ""
+h = ""
+[parameters]
+W = "h, d"
+U = "h, h"
+[inputs]
+x = "d"
+[targets]
+y = "h"
+[states]
+h = "h"
+[equations]
+z = "sigmoid({}W @ x)"
+h = "(1 {} z) * {}h[t-1] + {}z * tanh({}U @ h[t-1])"
+[[loss]]
+term = "squared_error(h, y)"
+reduce = "sum"
+"""
+
+
+def test_every_single_sign_of_a_gated_cell_counts() -> None:
+    plain = ("", "-", "", "", "")
+    flipped = [tuple({"": "-", "-": "+"}[s] if k == n else s for k, s in enumerate(plain)) for n in range(len(plain))]
+    for target in documents():
+        made = [re.sub(r".*Generated by.*", "", render(derive(loads(GATED.format(*signs)), 2), target))
+                for signs in (plain, *flipped)]
+        assert all(a != b for a, b in combinations(made, 2))
+
+
+GOLDEN = {
+    "elman": [
+        r"\boldsymbol{W}_{hh}^\top \, \mathrm{diag}(\boldsymbol{1} - \boldsymbol{h}_{t+1} \circ \boldsymbol{h}_{t+1}) "
+        r"\frac{\partial L}{\partial \boldsymbol{h}_{t+1}} + \boldsymbol{W}_{qh}^\top "
+        r"\frac{\partial L}{\partial \boldsymbol{o}_t}",
+        r"\sum_{i=t}^{T} \left(\prod_{k=t+1}^{i} \boldsymbol{W}_{hh}^\top \, \mathrm{diag}(\boldsymbol{1} - "
+        r"\boldsymbol{h}_k \circ \boldsymbol{h}_k)\right) \boldsymbol{W}_{qh}^\top "
+        r"\frac{\partial L}{\partial \boldsymbol{o}_i}"],
+    "elman-softmax": [
+        r"\frac{\partial \mathrm{CE}(\boldsymbol{o}_t, \boldsymbol{y}_t)}{\partial \boldsymbol{o}_t}",
+        r"\mathrm{softmax}(\boldsymbol{o}_t) \boldsymbol{1}^\top \boldsymbol{y}_t - \boldsymbol{y}_t",
+        r"= \mathrm{softmax}(\boldsymbol{o}_t) - \boldsymbol{y}_t"],
+    "lstm": [
+        r"\boldsymbol{f}_t \circ \boldsymbol{c}_{t-1} + \boldsymbol{i}_t \circ \boldsymbol{g}_t",
+        r"\mathrm{diag}(\boldsymbol{1} - \tanh(\boldsymbol{c}_t) \circ \tanh(\boldsymbol{c}_t)) \, "
+        r"\mathrm{diag}(\boldsymbol{o}_t) \frac{\partial L}{\partial \boldsymbol{h}_t}"],
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_formulas_read_as_in_the_books(name: str) -> None:
+    for target in ("latex", "markdown"):
+        made = render(derived(name, None), target)
+        for formula in GOLDEN[name]:
+            assert formula in made
+
+
+def test_another_derivative_does_not_read_as_in_the_books() -> None:
+    other = render(derived("irnn", None), "latex")
+    assert not any(formula in other for formula in GOLDEN["elman"])
+    lie = "tanh(W_hx @ x - W_hh @ h[t-1] + b_h)"
+    text = source_text("elman").replace("tanh(W_hx @ x + W_hh @ h[t-1] + b_h)", lie)
+    assert lie in text
+    assert GOLDEN["elman"][1] not in render(derive(loads(text)), "latex")
+
+
+def test_a_formula_that_no_one_would_read_is_cut() -> None:
+    made = render(derived("models/activations", 3), "text")
+    assert re.search(r"… \[\d+ more lines\]", made)
+    assert "more lines]" not in render(derived("lstm", 3), "text")
 
 
 PLACING = {"documentclass", "usepackage", "allowdisplaybreaks", "setlength", "parindent", "parskip", "itemsep", "LARGE",

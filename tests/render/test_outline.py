@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from string import Formatter
 
 import pytest
 
+import symbptt
 from symbptt import source_text
 from symbptt.bptt.rules import RULES
 from symbptt.derivation import Derivation, instance_of
@@ -27,15 +29,26 @@ from symbptt.render.targets import TEXT, render
 from symbptt.render.words import ENGLISH, LANGUAGES
 
 DATA = Path(__file__).parent.parent / "data"
-MODELS = ["linear", *sorted(str(p.relative_to(DATA)) for p in DATA.glob("*/*.toml"))]
+LIBRARY = Path(symbptt.__file__).parent / "model" / "library"
+MODELS = [*sorted(p.stem for p in LIBRARY.glob("*.toml")),
+          *sorted(str(p.relative_to(DATA)) for p in DATA.glob("[md]*/*.toml"))]
+TRUNCATED = ["linear", "elman", "lstm", "jordan", "second-order", "models/computed_start.toml",
+             "models/regularised.toml"]
+USES = (4, 1)
 STRUCTURAL = {"reflexivity", "symmetry", "transitivity", "congruence", "instance", "entailment", "cases", "assumption",
               "definition", "axiom"}
 """Rules that a chain of equations does not show: they say how its links hang together."""
 
 
+FEW = ["linear", "lstm", "documents/late.toml", "models/lag_two.toml", "models/last_and_mean.toml",
+       "models/same_time_states.toml", "models/computed_start.toml", "documents/direct.toml"]
+"""Models that are quickly tested for other numbers of steps too; all others are so in slow tests."""
+OFTEN = [*FEW, *(pytest.param(name, marks=pytest.mark.slow) for name in MODELS if name not in FEW)]
+
+
 @cache
-def derived(name: str, steps: int | None = 3) -> Derivation:
-    return derive(load(name if name == "linear" else str(DATA / name)), steps)
+def derived(name: str, steps: int | None = 3, uses: int | None = None) -> Derivation:
+    return derive(load(name if "/" not in name else str(DATA / name)), steps, truncate=uses)
 
 
 @cache
@@ -47,10 +60,34 @@ def displays(d: Derivation) -> list[Display]:
     return [item for section in outline(d) for item in section.items if isinstance(item, Display)]
 
 
-@pytest.mark.parametrize("steps", [None, 1, 3])
 @pytest.mark.parametrize("name", MODELS)
-def test_every_equation_is_shown_once_under_its_number(name: str, steps: int | None) -> None:
-    d = derived(name, steps)
+def test_every_equation_is_shown_once_under_its_number(name: str) -> None:
+    shown_once(derived(name))
+
+
+@pytest.mark.parametrize("steps", [None, 1])
+@pytest.mark.parametrize("name", OFTEN)
+def test_for_other_numbers_of_steps_too(name: str, steps: int | None) -> None:
+    shown_once(derived(name, steps))
+
+
+@pytest.mark.parametrize("uses", USES)
+@pytest.mark.parametrize("name", TRUNCATED)
+def test_with_a_truncation_too(name: str, uses: int) -> None:
+    shown_once(derived(name, None, uses))
+
+
+def test_an_equation_that_is_not_shown_is_missed() -> None:
+    d = derived("linear", None, 4)
+    kinds = {line.kind for line in d.lines}
+    assert kinds >= {"immediate", "tangent", "forward", "pairing", "truncated", "chunk", "randomised", "unbiased"}
+    for line in d.lines[-15:]:
+        again = replace(d, lines=(*d.lines, replace(line, number=len(d.lines) + 1, kind="count")))
+        with pytest.raises(AssertionError):
+            shown_once(again)
+
+
+def shown_once(d: Derivation) -> None:
     shown = {item.label: item for item in displays(d) if item.label is not None}
     labels = [item.label for item in displays(d) if item.label is not None]
     assert labels == [line.label for line in d.lines]
@@ -80,14 +117,15 @@ def places(template: str) -> set[str]:
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_sentence_has_words_and_the_words_use_its_places(code: str) -> None:
     words = LANGUAGES[code].sentences
-    seen = {s for name in MODELS for steps in (None, 1, 3, 13) if steps != 13 or name == "linear"
-            for s in sentences(derived(name, steps))}
+    records = [*(derived(name) for name in MODELS), *(derived(name, steps) for name in FEW for steps in (None, 1)),
+               derived("linear", 13), *(derived(name, None, uses) for name in TRUNCATED for uses in USES)]
+    seen = {s for d in records for s in sentences(d)}
     for s in seen:
         for key in {s.key, f"{s.key}_more"} & words.keys():
             assert places(words[key]) <= {name for name, _ in s.places}, key
         assert s.key in words
     said = {s.key for s in seen} | {f"{s.key}_more" for s in seen} | {
-        "source", "title", "heading", "power_of_ten", "reason", "reason_more", "span"}
+        "source", "title", "heading", "power_of_ten", "reason", "reason_more", "span", "more_lines"}
     assert words.keys() - said <= {"computed_alone"}, "words that nothing says"
 
 
@@ -108,9 +146,9 @@ def test_languages_are_total(code: str) -> None:
 
 
 def test_every_kind_of_value_and_item_has_a_row() -> None:
-    values = {parts.Formula, parts.Scalar, parts.Space, parts.Run, parts.When, parts.Before, parts.Steps, parts.AtLeast,
-              parts.Ref, parts.Span, parts.Heading, parts.Count, parts.Verbatim, parts.Phrase, parts.Several,
-              parts.Sentence}
+    values = {parts.Formula, parts.Equal, parts.Expected, parts.Scalar, parts.Space, parts.Run, parts.When,
+              parts.Before, parts.Steps, parts.AtLeast, parts.Ref, parts.Span, parts.Heading, parts.Count,
+              parts.Verbatim, parts.Phrase, parts.Several, parts.Sentence}
     assert set(VALUES) == values
     assert set(PLACED) == {Paragraph, Display, Listing}
 
@@ -155,6 +193,39 @@ SAID = {
                                    "Expanded down to the losses, this is"],
     "documents/odd_names.toml": ["λ, a constant scalar",
                                  "At the last step, L depends on k_T only directly, see equation (4)."],
+    "elman": ["tanh(z) has the derivative 1 − r∘r, written in the value r = tanh(z)",
+              "∂L/∂hₜ = prod(∂L/∂hₜ₊₁, ∂hₜ₊₁/∂hₜ) + prod(∂L/∂oₜ, ∂oₜ/∂hₜ) "
+              "= W_hh⊤ diag(1 − hₜ₊₁∘hₜ₊₁) ∂L/∂hₜ₊₁ + W_qh⊤ ∂L/∂oₜ (1 ≤ t ≤ T−1)",
+              "∂L/∂hₜ = Σ_{i=t}^{T} (Π_{k=t+1}^{i} W_hh⊤ diag(1 − hₖ∘hₖ)) W_qh⊤ ∂L/∂oᵢ (1 ≤ t ≤ T)",
+              "has a factor W_hh⊤ diag(1 − hₖ∘hₖ) for each step after step t",
+              "the derivatives of tanh(z), as “The model” lists them"],
+    "elman-softmax": ["CE(oₜ, yₜ) = −yₜ⊤ log softmax(oₜ)", "It is assumed that 1⊤ yₜ = 1",
+                      "L depends on oₜ only through CE(oₜ, yₜ). The chain rule, with the differentials of a loss, a "
+                      "scalar multiple, a matrix product and a function in equation (3), gives",
+                      "∂L/∂oₜ = ∂CE(oₜ, yₜ)/∂oₜ = softmax(oₜ) 1⊤ yₜ − yₜ", "∂L/∂oₜ = softmax(oₜ) − yₜ",
+                      "Equation (12) says what this becomes if 1⊤ yₜ = 1.", "If 1⊤ yₜ = 1, equation (5) becomes",
+                      "the assumption 1⊤ yₜ = 1, for equation (12)"],
+    "lstm": ["cₜ = fₜ∘cₜ₋₁ + iₜ∘gₜ", "Kₜ = [diag(fₜ), 0; Kₜ[2,1], Kₜ[2,2]]",
+             "∂L/∂oₜ = prod(∂L/∂hₜ, ∂hₜ/∂oₜ) = diag(tanh(cₜ)) ∂L/∂hₜ"],
+    "gru": ["hₜ = zₜ∘hₜ₋₁ + (1 − zₜ)∘nₜ"],
+    "irnn": ["ReLU(z) has the derivative 1[r > 0], written in the value r = ReLU(z); at z = 0, where there is none, 0 "
+             "stands for it", "1[z > 0] has a one where an entry of z is positive, and zeros elsewhere."],
+    "models/packed_lstm.toml": ["SE(hₜ, yₜ) = (1/2) (hₜ − yₜ)⊤ (hₜ − yₜ)", "aₜ = W [hₜ₋₁; xₜ] + b",
+                                "A[h:2h] consists of the rows of A after row h up to row 2 h."],
+    "models/regularised.toml": ["The regularisers ‖W_hh‖² and ‖b_h‖² belong to no step: they count once.",
+                                "L depends on W_hh through h₁, …, h_T and ‖W_hh‖². The chain rule, with the",
+                                "+ (λ/2) ∂‖W_hh‖²/∂W_hh"],
+    "models/computed_start.toml": ["Before the first step it computes once (3) h₀ = tanh(W₀ s + b₀)",
+                                   "Given too is s, which does not change with time.",
+                                   "Before the first step: * h₀ from W₀, s and b₀",
+                                   "L depends on W₀ through h₀. The chain rule on equation (3) gives",
+                                   "THE GRADIENTS OF THE STATIC DATA",
+                                   "For the static data, equation (23), which is derived below, becomes"],
+    "models/masked_mean.toml": ["The number of the steps that a mask keeps is (3) M = Σ_{t=1}^{T} mₜ",
+                                "counts at the steps where the mask mₜ is one", "mₜ ∈ ℝ, a mask"],
+    "models/last_and_mean.toml": ["The loss SE(h_T, u_T) counts at the last step alone.",
+                                  "At the last step, the loss SE(h_T, u_T) reads h_T itself.",
+                                  "Before the last step, no loss reads hₜ itself: (6) ∂⁺L/∂hₜ = 0"],
     "models/lag_two.toml": ["(t = T−1 ≥ 1)", "Before the first step h₀ and h₋₁ are given as well."],
 }
 
@@ -172,7 +243,7 @@ def test_many_steps_are_not_written_out() -> None:
     assert step_by_step.items[-1] == parts.paragraph("written_none", steps=parts.Steps(13))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", OFTEN)
 def test_labels_do_not_depend_on_the_number_of_steps(name: str) -> None:
     def general(steps: int | None) -> list[tuple[str, object]]:
         return [(line.label, line.left) for line in derived(name, steps).lines if line.kind != "written"]
@@ -183,13 +254,13 @@ def test_labels_do_not_depend_on_the_number_of_steps(name: str) -> None:
     assert [line.label for line in written] == [f"T{k + 1}" for k in range(len(written))]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", OFTEN)
 @pytest.mark.parametrize("steps", [1, 3])
 def test_the_written_out_case_repeats_no_general_equation(name: str, steps: int) -> None:
     d = derived(name, steps)
     written = {line.left: line for line in d.of_kind("written")}
     names = [line.name for line in written.values() if line.name and not isinstance(line.left.args[0], At)]
-    assert names == [p.name for p in d.model.parameters if p.name in names]
+    assert names == [p.name for p in (*d.model.parameters, *d.model.static) if p.name in names]
     for left, step in d.unrolled.items():
         received = isinstance(step.target, At) and (
             step.target.time.const < 1 or step.target.family.name not in d.model.defined)

@@ -6,17 +6,23 @@ import pytest
 from sympy import Integer, MatrixSymbol, Rational, Symbol
 from sympy.core.symbol import Str
 
+from symbptt.expr.build import apply, selection, stacked
 from symbptt.expr.index import IndexVar, T, index, t
 from symbptt.expr.nodes import (
     NODES,
+    ONE,
     Adjoint,
     At,
     Chain,
+    Delta,
+    Diagonal,
     Direct,
+    Hadamard,
     Loss,
     LossGradient,
     Matrix,
     Node,
+    Ones,
     Plus,
     Power,
     Product,
@@ -53,6 +59,18 @@ CASES: dict[str, tuple[Matrix, str]] = {
     "a transposed gradient": (Transpose(Adjoint(At(h, t))), "(∂L/∂hₜ)⊤"),
     "a loss gradient": (Scale(1 / T, LossGradient(LOSS, Integer(0))), "(1/T) ∂ℓ(hₜ, yₜ)/∂hₜ"),
     "the chain rule": (Chain(At(h, index(t) + 1), At(h, t)), "prod(∂L/∂hₜ₊₁, ∂hₜ₊₁/∂hₜ)"),
+    "an elementwise product": (Plus(Hadamard(At(h, t), Plus(At(h, 0), At(h, 1))), At(h, t)), "hₜ∘(h₀ + h₁) + hₜ"),
+    "a Jacobian of tanh": (Diagonal(Plus(Ones(n, ONE), Scale(Integer(-1), Hadamard(At(h, t), At(h, t))))),
+                           "diag(1 − hₜ∘hₜ)"),
+    "a function": (apply("sigmoid", At(h, t)), "σ(hₜ)"),
+    "a step": (apply("step", At(h, t)), "1[hₜ > 0]"),
+    "an absolute value": (apply("abs", At(h, t)), "|hₜ|"),
+    "a square": (apply("square", At(h, t)), "hₜ^(∘2)"),
+    "a delta": (Delta(t, T), "δ_{t,T}"),
+    "rows of a letter": (Times(selection(n, n, 2 * n), MatrixSymbol("W", 2 * n, n)), "W[n:2n]"),
+    "a column of columns": (stacked([At(h, t), At(h, 0)]), "[hₜ; h₀]"),
+    "a norm": (Loss(Str("squared_norm"), W), "‖W_hh‖²"),
+    "a squared error": (Loss(Str("squared_error"), At(h, t)), "SE(hₜ)"),
     "a difference": (Plus(K, Scale(Rational(-1, 2), W)), "K − (1/2) W_hh"),
     "a sum": (Sum(At(h, i), i, t, T), "Σ_{i=t}^{T} hᵢ"),
     "a product": (Times(Product(At(K, k), k, 1, T), W), "(Π_{k=1}^{T} Kₖ) W_hh"),

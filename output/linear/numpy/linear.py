@@ -99,7 +99,7 @@ def value_and_grad(
     data: Mapping[str, Any],
     loss: Loss | None = None,
 ) -> tuple[Any, dict[str, Array]]:
-    """L, and its gradient with respect to every parameter, input and value before the first step, under its own name.
+    """L, and its gradient with respect to every parameter, input and column of data, under its own name.
 
     loss takes whole stacks (T, B, size) and returns the values (T, B) and the gradient stack,
     a tuple of stacks where several arguments carry a gradient:
@@ -187,7 +187,7 @@ def hidden_gradients_closed_form(
 def _objective(
     params: Mapping[str, Any], data: Mapping[str, Any], states: Mapping[str, Array], loss: Mapping[str, Loss]
 ) -> tuple[Array, dict[str, Array]]:
-    """What each step and sample adds to L, (T, B), and the direct gradient for each family that a loss reads."""
+    """What adds up to L, one value a step and sample, and the direct gradient for each family that a loss reads."""
     given, _ = _read(params, data)
     direct: dict[str, Array] = {}
     T = len(given["x"])
@@ -245,12 +245,12 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
     }
 
 
-def _agree(what: str, found: Any, right: Any, terms: Any) -> bool:
+def _agree(what: str, found: Any, right: Any, terms: Any, limit: float = 1e-11) -> bool:
     """Print how far two arrays are apart, measured by the sum of absolute terms; True where that is rounding."""
     fits = np.shape(found) == np.shape(right)
     apart, scale = float(np.max(np.abs(np.asarray(found) - right))) if fits else np.inf, float(np.max(terms))
     error = apart / scale if scale else apart and np.inf
-    good = bool(error <= 1e-11)
+    good = bool(error <= limit)
     print(f"    {what:<40} {np.shape(found)!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
     return good
 
@@ -374,7 +374,7 @@ def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
 def _evaluated(
     loss: Mapping[str, Loss], name: str, arguments: tuple[Array, ...], carrying: tuple[int, ...]
 ) -> tuple[Array, tuple[Array, ...]]:
-    """The values of a loss, and its gradients with respect to the arguments at the positions `carrying`."""
+    """The values of a loss, (T, B, 1), and its gradients with respect to the arguments at the positions `carrying`."""
     values, gradients = loss[name](*arguments)
     found = tuple(map(np.asarray, gradients if len(carrying) > 1 else (gradients,)))
     right = tuple(arguments[position].shape for position in carrying)
@@ -383,7 +383,7 @@ def _evaluated(
     if tuple(gradient.shape for gradient in found) != right:
         shapes = ", ".join(str(gradient.shape) for gradient in found)
         raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
-    return np.asarray(values), found
+    return np.asarray(values)[..., None], found
 
 
 def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:

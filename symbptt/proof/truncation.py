@@ -1,0 +1,244 @@
+"""Proofs about truncated back-propagation: full = truncated + remainder, and the randomised truncation without bias.
+
+A window of K keeps, of each loss, the K most recent uses of the weights: ∂L/∂v_t counts the losses of t … t + K - 1.
+Sources: Williams and Peng 1990, An efficient gradient-based algorithm for on-line training of recurrent network
+trajectories; Tallec and Ollivier 2017, Unbiasing truncated backpropagation through time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sympy import MatrixSymbol
+
+from symbptt.bptt.closed import ClosedForm, LetterNames, terminal
+from symbptt.expr.build import children, plus, rebuild
+from symbptt.expr.index import Index, IndexVar, index, t
+from symbptt.expr.nodes import (
+    ONE,
+    Adjoint,
+    At,
+    Derivative,
+    Identity,
+    Matrix,
+    Multiple,
+    Plus,
+    Scale,
+    Sum,
+    Times,
+    Zero,
+)
+from symbptt.expr.walk import substitute
+from symbptt.model.spec import Model
+from symbptt.proof.prover import Prover
+from symbptt.proof.script import Ref, expanded
+from symbptt.proof.statement import Definition
+
+FIRST = Index(1)
+
+
+class Truncation:
+    """Proofs about a window of `uses` uses of the weights, for one model and symbolic T."""
+
+    def __init__(self, prover: Prover, closed: ClosedForm, uses: int) -> None:
+        self.prover, self.closed, self.script = prover, closed, prover.script
+        self.uses, self.last = uses, prover.last
+        self._split: Ref | None = None
+
+    def split(self) -> Ref:
+        """For 1 ≤ t ≤ T: G_t = Σ_{i=t}^{t+K-1} word(t, i) + Σ_{i=t+K}^{T} word(t, i).
+
+        Words past T are zero, so that the first sum ends there and the second is empty when t + K > T.
+        """
+        if self._split is None:
+            s, here, end = self.script, index(t), index(t) + self.uses - 1
+            total = self.closed.solution(here, self.last)
+            within, beyond = self.last - end, end - self.last - 1
+            inside = s.axiom("sum_split", *total.args[:3], end, self.last)
+            longer = s.axiom("sum_split", *total.args[:3], self.last, end)
+            gone = s.congruence(s[longer].right, {1: self._past(s[longer].right.args[1])})
+            longer = s.sym(s.then_ring(s.chain(longer, gone), total))
+            empty = s.axiom("sum_empty", *s[inside].right.args[1].args)
+            both = Plus(s[longer].right, s[inside].right.args[1])
+            outside = s.chain(longer, s.sym(s.then_ring(s.congruence(both, {1: empty}), s[longer].right)))
+            known = self.prover.range
+            whole = s.apply("cases", (s.entail(inside, (*known, within)), s.entail(outside, (*known, beyond))), within)
+            self._split = s.chain(s.entail(self.prover.solution, known), whole)
+        return self._split
+
+    def _past(self, late: Sum) -> Ref:
+        """Σ_{i=T+1}^{…} word(t, i) = 0."""
+        s, word = self.script, late.body
+        drive = word if self.closed.trivial else word.args[-1]
+        zero = self._drive_past(drive, index(late.var))
+        body = zero if drive is word else s.congruence(word, {len(word.args) - 1: zero})
+        none = Times(Identity(word.shape[0]), Zero(*word.shape))
+        inside = s.congruence(late, {0: s.then_ring(body, none)})
+        ones = Sum(none.args[0], late.var, late.lo, late.hi)
+        out = s.sym(s.axiom("sum_right", *ones.args, none.args[1]))
+        return s.then_ring(s.chain(inside, out), none.args[1])
+
+    def _drive_past(self, drive: Matrix, at: Index) -> Ref:
+        """i ≥ T + 1 ⊢ the drive at i is zero."""
+        s, prover = self.script, self.prover
+        done = s.rewrite(drive, prover.letter)
+        done = s.then_rewrite(done, lambda e: prover.vanish(e) if isinstance(e, Derivative) else None,
+                              (at - self.last - 1,))
+        if isinstance(self.closed.stacked, Adjoint):
+            return s.then_ring(done, Zero(*drive.shape))
+        if type(s[done].right) is Times:
+            done = s.chain(done, s.evaluate_blocks(s[done].right))
+        tidy = {k: s.ring(a, expanded(a)) for k, a in enumerate(s[done].right.args) if k and a != expanded(a)}
+        done = s.chain(done, s.congruence(s[done].right, tidy)) if tidy else done
+        return s.chain(done, s.axiom("block_zero", s[done].right))
+
+    def total(self, name: str) -> Ref:
+        """For 1 ≤ t ≤ T: ∂L/∂v_t as what the window keeps and the remainder."""
+        s, prover = self.script, self.prover
+        if name in self.closed.select:
+            row = self.closed.select[name]
+            if row is None:
+                return self.split()
+            whole = Times(row, self.closed.stacked)
+            return s.chain(prover.selected(name), s.congruence(whole, {1: self.split()}))
+        return s.then_rewrite(prover.eliminated(name), self._windowed, prover.range)
+
+    def gradient(self, left: Adjoint) -> Ref:
+        """The gradient of a parameter as Σ over the kept uses and Σ over the uses that are left out."""
+        s = self.script
+        done = s.apply("definition", (), str(left))
+        done = s.then_rewrite(done, self._windowed)
+        done = s.chain(done, s.pull_sums(s[done].right))
+        return s.then_rewrite(done, lambda e: self._apart(e) if type(e) is Sum and e.var == t else None)
+
+    def _apart(self, whole: Sum) -> Ref | None:
+        """Σ_t (kept + left out) = Σ_t kept + Σ_t left out."""
+        s = self.script
+        summands = whole.body.args if type(whole.body) is Plus else (whole.body,)
+        rest = [a for a in summands if self._left_out(a)]
+        kept = [a for a in summands if not self._left_out(a)]
+        if not rest or not kept:
+            return None
+        parts = plus(kept), plus(rest)
+        grouped = s.congruence(whole, {0: s.ring(whole.body, Plus(*parts))})
+        return s.chain(grouped, s.axiom("sum_plus", *parts, *whole.args[1:]))
+
+    def _left_out(self, e: Matrix) -> bool:
+        body = e.args[1] if type(e) is Scale else e
+        return type(body) is Sum and body.lo == index(t) + self.uses
+
+    def _windowed(self, e: Matrix) -> Ref | None:
+        if type(e) is not Adjoint or type(e.of) is not At or terminal(self.prover.template, e.of.family.name) \
+                or not e.of.time.terms:
+            return None
+        return self.script.instance(self.total(e.of.family.name), {t: e.of.time})
+
+    def chunk(self, end: IndexVar) -> Ref:
+        """For 1 ≤ t ≤ e ≤ T: G_t = Σ_{i=t}^{e} word(t, i) + Σ_{i=e+1}^{T} word(t, i), for a chunk that ends at e."""
+        s, here = self.script, index(t)
+        total = self.closed.solution(here, self.last)
+        law = s.axiom("sum_split", *total.args[:3], index(end), self.last)
+        known = (here - 1, index(end) - t, self.last - end)
+        return s.chain(s.entail(self.prover.solution, known), s.entail(law, known))
+
+
+@dataclass(frozen=True)
+class RandomForm:
+    """R_t = ξ_{t+1} M_{t+1} R_{t+1} + c_t in closed form, its mean Q_t, and the mean μ of the factors ξ.
+
+    `recursions` are the definitions as they are printed; those of `definitions` have blocks in place of letters.
+    """
+
+    form: ClosedForm
+    expected: Matrix
+    mean: Matrix
+    definitions: tuple[Definition, ...]
+    recursions: tuple[Definition, ...]
+
+
+def random_form(model: Model, exact: ClosedForm, last: Index) -> RandomForm:
+    """The recursion with random factors, in letters that the model and the exact closed form do not use.
+
+    ξ_{t+1} does not depend on the factors after it, hence the mean obeys Q_t = μ M_{t+1} Q_{t+1} + c_t.
+    """
+    names = LetterNames(model, (*(d.name for d in exact.letters), *(v.name for v in exact.bound)))
+    size, ahead = exact.stacked.shape[0], index(t) + 1
+    xi, mean = (MatrixSymbol(names(*wanted), ONE, ONE) for wanted in (("xi", "zeta"), ("mu", "nu")))
+    sampled, expected = (MatrixSymbol(names(*wanted), size, ONE) for wanted in (("R", "S"), ("Q", "Y")))
+
+
+    def recursion(v: MatrixSymbol, factor: Matrix, transition: Matrix, drive: Matrix) -> Definition:
+        right = Plus(Multiple(factor, Times(transition, At(v, ahead))), drive)
+        return Definition(str(v.name), At(v, t), right, FIRST, last)
+
+    parts = (substitute(exact.transition, {t: ahead}), exact.drive)
+    spelled = tuple(_spelled(e, exact) for e in parts)
+    recursions, definitions = (tuple(recursion(v, factor, *sides) for v, factor in (
+        (sampled, At(xi, ahead)), (expected, mean))) for sides in (parts, spelled))
+
+    form = ClosedForm(exact.carried, At(sampled, t), Multiple(At(xi, t), exact.transition), exact.drive, {},
+                      bound=exact.bound)
+    return RandomForm(form, At(expected, t), mean, definitions, recursions)
+
+
+def _spelled(e: Matrix, closed: ClosedForm) -> Matrix:
+    """The expression with the blocks in place of their letters."""
+    for letter in closed.letters:
+        if type(e) is At and type(letter.left) is At and e.family == letter.left.family:
+            return _spelled(substitute(letter.right, {t: e.time}), closed)
+        if e == letter.left:
+            return _spelled(letter.right, closed)
+    parts = children(e) if not isinstance(e, Derivative) else ()
+    return rebuild(e, tuple(_spelled(a, closed) for a in parts)) if parts else e
+
+
+class Randomised(Prover):
+    """Proofs about a randomised truncation; `exact` is the prover of the recursion without it, over all definitions."""
+
+    def __init__(self, exact: Prover, found: RandomForm) -> None:
+        super().__init__(exact.template, found.form, exact.last, script=exact.script)
+        self.exact, self.found = exact, found
+
+    @cached_property
+    def step(self) -> Ref:
+        """For 1 ≤ t ≤ T: R_t = (ξ_{t+1} M_{t+1}) R_{t+1} + c_t."""
+        s, goal = self.script, self.recurrence.step(index(t))
+        ours, theirs = (s.then_rewrite(ref, self._as_identity) for ref in (
+            s.apply("definition", (), self.found.definitions[0].name, index(t)), s.rewrite(goal, self.exact.letter)))
+        return s.chain(ours, s.ring(s[ours].right, s[theirs].right), s.sym(theirs))
+
+    def _as_identity(self, e: Matrix) -> Ref | None:
+        """The law ξ A = (ξ I) A."""
+        plain = type(e) is not Multiple or type(e.args[1]) is Identity
+        return None if plain else self.script.axiom("multiple_identity", *e.args)
+
+    def stacked_vanishes(self, at: Index) -> Ref:
+        return self.script.apply("beyond", (), self.found.definitions[0].name, at)
+
+    def unbiased(self) -> Ref:
+        """μ = 1 ⊢ for 1 ≤ t ≤ T + 1: Q_t = G_t, by induction downward from T + 1."""
+        s, ahead, exact = self.script, {t: index(t) + 1}, self._exact
+        name = self.found.definitions[1].name
+        known = s.apply("assumption", (), substitute(self.found.expected, ahead), substitute(exact.stacked, ahead))
+        one = s.apply("assumption", (), self.found.mean, Identity(ONE))
+        done = s.then_rewrite(s.apply("definition", (), name, index(t)), lambda e: self._without_mean(e, one))
+        done = s.then_rewrite(done, {s[known].left: known}.get)
+        goal = s.then_rewrite(self.exact.step, self.exact.letter)
+        done = s.then_rewrite(done, self.exact.letter)
+        done = s.chain(done, s.ring(s[done].right, s[goal].right), s.sym(goal))
+        base = s.chain(s.apply("beyond", (), name, self.last + 1), s.sym(self.exact.stacked_vanishes(self.last + 1)))
+        return s.apply("induction_down", (base, s.entail(done, self.range)), FIRST, self.last + 1)
+
+    def _without_mean(self, e: Matrix, one: Ref) -> Ref | None:
+        """The law μ A = (μ I) A = A μ = A for a column A and μ = 1."""
+        if type(e) is not Multiple or e.args[0] != self.found.mean:
+            return None
+        s, body = self.script, e.args[1]
+        behind = s.axiom("scalar_multiple", body, e.args[0])
+        done = s.chain(s.axiom("multiple_identity", *e.args), s.sym(behind))
+        return s.then_ring(s.chain(done, s.congruence(s[done].right, {1: one})), body)
+
+    @property
+    def _exact(self) -> ClosedForm:
+        return self.exact.recurrence
