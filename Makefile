@@ -11,7 +11,7 @@ export PYTHON
 
 # Two targets at once would install into .venv at once.
 .NOTPARALLEL:
-.PHONY: help demo test lint types bench gallery clean
+.PHONY: help demo test fuzz lint types bench gallery clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,10 @@ demo: ## derive and prove the linear network for three steps
 test: ## run the tests but the slow ones (ARGS="-m slow" for those)
 	@sh tools/ensure-venv test
 	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "not slow")
+
+fuzz: ## invent models and try every law on them (ARGS=2000 for so many)
+	@sh tools/ensure-venv test
+	SYMBPTT_FUZZ=$(if $(ARGS),$(ARGS),1000) $(BIN)/python -m pytest tests/test_battery.py -k as_many
 
 lint: ## check the style with ruff
 	@sh tools/ensure-venv dev
