@@ -360,6 +360,41 @@ def transposed(word: Word) -> Word:
     return tuple(x.transpose() for x in reversed(word))
 
 
+def pointwise(word: Word) -> Word:
+    """The word with the factors of every elementwise product in order: diag(b) a is diag(a) b, and diag(a) 1 is a.
+
+    A column stands behind its diagonals and comes last of them, a row before them and comes first.
+    """
+    while any(isinstance(x, Leaf) and x.diagonal for x in word):
+        turned = tuple(x.transpose() for x in reversed(word))
+        ordered = _in_order(tuple(x.transpose() for x in reversed(_in_order(turned, 1))), -1)
+        if ordered == word:
+            break
+        word = ordered
+    return word
+
+
+def _in_order(word: Word, sign: int) -> Word:
+    """Each column and the diagonals before it, the greatest of them as the column, or with sign 1 the least."""
+    made: list[Letter] = []
+    for x in word:
+        group = [x] if isinstance(x, Leaf) else []
+        while group and _is_column(x) and made and isinstance(last := made[-1], Leaf) and last.diagonal:
+            group.append(last)
+            made.pop()
+        if len(group) < 2:
+            made.append(x)
+            continue
+        columns = sorted((replace(y, diagonal=False) for y in group), key=lambda y: y.key)[::-sign]
+        kept = [y for y in columns if type(y.head) is not nodes.Ones] or columns[:1]
+        made += [*(replace(y, diagonal=True) for y in kept[:-1]), kept[-1]]
+    return tuple(made)
+
+
+def _is_column(x: Letter) -> bool:
+    return isinstance(x, Leaf) and not (x.diagonal or x.transposed) and x.shape[1] == S.One != x.shape[0]
+
+
 def word_anchors(word: Word, bound: Variables = NONE) -> Iterator[Anchor]:
     """((kind, name), index form, variables bound around it) for every index in a word."""
     for x in word:

@@ -21,7 +21,18 @@ from symbptt.expr.binders import STAY, orders, reordered, shifts
 from symbptt.expr.facts import Facts, Last, Normal, SideCondition
 from symbptt.expr.fold import absorbed, fold
 from symbptt.expr.index import Index, IndexLike, IndexVar, index
-from symbptt.expr.letters import Binding, Compound, Leaf, Running, Term, Word, apart, substitute_word, word_key
+from symbptt.expr.letters import (
+    Binding,
+    Compound,
+    Leaf,
+    Running,
+    Term,
+    Word,
+    apart,
+    pointwise,
+    substitute_word,
+    word_key,
+)
 from symbptt.expr.nodes import At, Matrix
 from symbptt.expr.scalars import add, closed_sum, substitute_scalar
 from symbptt.expr.walk import free_indices
@@ -115,7 +126,7 @@ def _settle(word: Word, c: Expr, facts: Facts, out: Normal) -> None:
             return
     parts = absorbed(word, facts)
     if not parts:
-        add(out, word, c)
+        add(out, pointwise(word), c)
     for part, a in parts:
         _settle(part, c * a, facts, out)
 

@@ -130,8 +130,14 @@ def _read_hadamard(e: Matrix) -> Polynomial:
     """A ∘ b = diag(a) b for columns; of other matrices one letter."""
     if e.shape[1] != S.One:
         return single(e.shape, letters.leaf(e))
-    *most, last = e.args
+    *most, last = sorted(e.args, key=_mixes)
     return _multiplied((e.shape[0], e.shape[0]), map(_diagonal, most)).times(polynomial(last))
+
+
+def _mixes(v: Matrix) -> bool:
+    """Whether a word of the column is more than an elementwise product of letters, such as W h."""
+    return any(x.shape[1] != S.One and not (isinstance(x, Leaf) and x.diagonal)
+               for term in polynomial(v).terms for x in term.word)
 
 
 def _diagonal(v: Matrix) -> Polynomial:
