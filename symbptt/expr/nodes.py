@@ -291,7 +291,11 @@ class Block(Node):
                 if cell.shape != (row[0].shape[0], top.shape[1]):
                     raise ShapeError(f"cannot put {described(cell)} below {described(top)} and beside "
                                      f"{described(row[0])}: the widths or the heights differ")
-        return Add(*(row[0].shape[0] for row in rows)), Add(*(cell.shape[1] for cell in rows[0]))
+        heights, widths = [row[0].shape[0] for row in rows], [cell.shape[1] for cell in rows[0]]
+        if not all(isinstance(c, Integer) and c >= 0 for n in (*heights, *widths)
+                   for c in Add(n).as_coefficients_dict().values()):
+            raise ShapeError(f"{(*heights, *widths)}: not all are sums of sizes, so they do not add up")
+        return Add(*heights), Add(*widths)
 
 
 def block(rows: Iterable[Iterable[Matrix]]) -> Block:

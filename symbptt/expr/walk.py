@@ -10,7 +10,7 @@ from sympy.core.basic import Basic
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.index import Index, IndexVar, index
-from symbptt.expr.nodes import NODES, At, Binder, Identity, Matrix, Node, Zero
+from symbptt.expr.nodes import NODES, At, Binder, Identity, Matrix, Node, Ones, Zero
 
 NONE: frozenset[IndexVar] = frozenset()
 
@@ -52,7 +52,7 @@ def _free_in_node(e: Node) -> frozenset[IndexVar]:
     if isinstance(e, Binder):
         return (free_indices(e.body) - {e.var}) | free_indices(e.lo) | free_indices(e.hi)
     found = NONE
-    for a in () if isinstance(e, Zero | Identity) else e.args:
+    for a in () if isinstance(e, Zero | Ones | Identity) else e.args:
         here = free_indices(a)
         found = found | here if here and found else here or found
     return found

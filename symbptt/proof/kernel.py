@@ -2,7 +2,7 @@
 
 Judgement: hypotheses; assumptions ⊢ left = right. Hypotheses are linear forms ≥ 0 in index variables, assumptions are
 equations. T is the number of steps, T ≥ 1; no rule replaces it. A constant stands for any number for which no
-denominator is zero. Only what `check` has just replayed counts as a theorem.
+denominator in the proof is zero. Only what `check` has just replayed counts as a theorem.
 """
 
 from __future__ import annotations
@@ -274,7 +274,8 @@ def admit(definitions: Iterable[Definition]) -> Context:
 
     What is defined is a letter, a family member at t or at a fixed time, or ∂L/∂, ∂⁺L/∂ or d of one. Recursions start
     at 1 or later, fixed members stand before 1. Recursions at t mention recursions at t + 1, t + 2, … or, at t, earlier
-    ones; those of d mention d at t - 1, t - 2, … or, at t, earlier. Abbreviations mention what is defined before them.
+    ones; those of d mention d at t - 1, t - 2, … or, at t, earlier; d of a fixed member mentions such alone.
+    Abbreviations mention what is defined before them.
 
     Raises:
         Refused: one of these fails.
@@ -334,6 +335,9 @@ def _ends(d: Definition, number: int, time: Index | None, other: Definition, pla
     """Whether d, at `number` in the list, may mention at `time` what `other`, at `place`, defines."""
     fixed = _fixed(other)
     if d.lo is None:
+        early = isinstance(d.left, Tangent) and _fixed(d) is not None
+        if early and (fixed is None or not isinstance(other.left, Tangent)):
+            return False
         return place < number or (fixed is not None and time is not None and not time.terms and time != fixed)
     ahead, up = time - t if time is not None else index(t), isinstance(d.left, Tangent)
     if ahead.terms or (other.lo is None and fixed is None) or isinstance(other.left, Tangent) != up:

@@ -29,11 +29,14 @@ from symbptt.expr.nodes import (
     Product,
     Scale,
     Sum,
+    Tangent,
     Times,
     Transpose,
     Zero,
     block,
 )
+from symbptt.expr.shape import ShapeError
+from symbptt.expr.walk import free_indices, substitute
 from symbptt.proof.axioms import Refused
 from symbptt.proof.kernel import INFERENCE, admit, check, replay
 from symbptt.proof.oracle import Oracle
@@ -745,3 +748,55 @@ def test_deltas_of_different_indices_are_not_known_to_be_one() -> None:
         w = Writer()
         w("ring", (), Delta(t, T), right)
         refused(w)
+
+
+def changes(*names):
+    """Families of numbers and their changes by name, at a time."""
+    symbols = {name: MatrixSymbol(name, 1, 1) for name in names}
+    return lambda name, time: Tangent(At(symbols[name], time))
+
+
+def circle_through(start, *more):
+    """Definitions d h_t := d k_{t-1}, d g_0 := what is given, d k_t := d g_{t-1}: unfolded, d h_2 would be itself + 1."""
+    d = changes("g", "h", "k")
+    return (Definition("h", d("h", t), d("k", index(t) - 1), Index(1), index(T) + 1), *more,
+            Definition("g0", d("g", 0), start), Definition("k", d("k", t), d("g", index(t) - 1), Index(1), index(T)))
+
+
+def test_a_value_before_the_first_step_mentions_no_later_change() -> None:
+    d, one = changes("g", "h", "k"), Identity(Integer(1))
+    letter = MatrixSymbol("A", 1, 1)
+    with pytest.raises(Refused, match="need not end"):
+        admit(circle_through(Plus(d("h", 2), one)))
+    with pytest.raises(Refused, match="need not end"):
+        admit(circle_through(letter, Definition("A", letter, Plus(d("h", 2), one))))
+    assert admit(circle_through(one)).definitions.keys() == {"h", "g0", "k"}
+
+
+def test_changes_run_upwards_alone() -> None:
+    d = changes("g", "h")
+    up = Definition("h", d("h", t), d("h", index(t) - 1), Index(1), index(T))
+    assert admit([up]).definitions
+    for wrong in (d("h", index(t) + 1), d("h", t), Adjoint(At(MatrixSymbol("h", 1, 1), index(t) - 1)), d("h", 3)):
+        downward = Definition("g", Adjoint(At(MatrixSymbol("h", 1, 1), t)), Zero(Integer(1), Integer(1)), Index(1),
+                              index(T))
+        with pytest.raises(Refused):
+            admit([downward, Definition("h", d("h", t), wrong, Index(1), index(T))])
+
+
+@pytest.mark.parametrize("cells", [
+    [Identity(Integer(1)), Zero(Integer(1), Integer(1)), Zero(Integer(-1), Integer(1))],
+    [Identity(Integer(1)), MatrixSymbol("w", -Symbol("h"), 1)],
+    [Zero(Rational(1, 2), Integer(1)), Zero(Rational(1, 2), Integer(1))],
+], ids=["a negative height", "a height that cancels", "halves"])
+def test_heights_of_blocks_are_sizes(cells) -> None:
+    """A column of heights 1, 1 and -1 would be 1 × 1, hence its own transpose."""
+    with pytest.raises(ShapeError, match="not all are sums of sizes"):
+        _ = block([[c] for c in cells]).shape
+
+
+def test_the_size_of_ones_is_no_index() -> None:
+    size = IndexVar("i")
+    ones = Times(Ones(Integer(1), size), Ones(size, Integer(1)))
+    assert free_indices(ones) == frozenset()
+    assert substitute(ones, {size: Index(2)}) == ones
