@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from sympy import MatrixSymbol
 
+from symbptt.expr.build import children
 from symbptt.expr.index import index, t
 from symbptt.expr.nodes import (
     ONE,
@@ -32,6 +33,9 @@ from symbptt.model.parts import Equation, LossTerm, ModelError, Parts, initial_n
 
 STATABLE = (MatrixSymbol, At, Plus, Times, Hadamard, Apply, Scale, Multiple, Transpose, Zero, Ones, Identity, Block)
 """What an equation is made of. Gradients, bound indices and powers belong to derivations."""
+
+NESTED = 12
+"""As many functions may stand within one another: each factor of a derivative writes out all that are inside it."""
 
 
 def check(model: Parts) -> None:
@@ -78,6 +82,20 @@ def _check_equation(model: Parts, known: set[MatrixSymbol], equation: Equation, 
     for node in visit(equation.right):
         if isinstance(node, Hadamard | Apply):
             _entrywise(node, table, key)
+    if _nested(equation.right) > NESTED:
+        raise ModelError(f"more than {NESTED} functions stand within one another; give an inner value a name by an "
+                         "equation of its own, or every derivative writes all of them out", table, key)
+
+
+def _nested(e: Matrix) -> int:
+    """How many functions stand within one another."""
+    deepest, stack = 0, [(e, 0)]
+    while stack:
+        here, depth = stack.pop()
+        depth += isinstance(here, Apply)
+        deepest = max(deepest, depth)
+        stack.extend((a, depth) for a in children(here))
+    return deepest
 
 
 def _entrywise(node: Hadamard | Apply, table: str, key: str) -> None:

@@ -173,6 +173,9 @@ class Script:
     def _pull_word(self, word: Matrix) -> Ref:
         if type(word) is Sum:
             return self._inside(word, self.pull_sums(word.body))
+        turned = self.rewrite(word, self._turned_sum) if type(word) in (Times, Transpose) else self.refl(word)
+        if self[turned].right != word:
+            return self.chain(turned, self._pull_word(self[turned].right))
         if type(word) is Scale:
             inner = self._pull_word(word.args[1])
             same = self[inner].left == self[inner].right
@@ -195,6 +198,10 @@ class Script:
             done = self.chain(done, grouped, self.axiom("sum_right", *s.args, right))
             s = self[done].right
         return self.chain(done, self._inside(s, self.pull_sums(s.body)))
+
+    def _turned_sum(self, e: Matrix) -> Ref | None:
+        """The law (Σ A_i)ᵀ = Σ A_iᵀ."""
+        return self.axiom("sum_transpose", *e.args[0].args) if type(e) is Transpose and type(e.args[0]) is Sum else None
 
     def absorbed(self, word: Matrix) -> Ref | None:
         """n ≥ 0 ⊢ … A Aⁿ … = … Aⁿ⁺¹ …, when a word has such neighbours."""

@@ -1,9 +1,11 @@
+import ast
 import keyword
 
 from symbptt.derive import derive
 from symbptt.model.read import load, loads
 from symbptt.program.carry import carried, functions
 from symbptt.program.names import UNAVAILABLE, Names
+from symbptt.render.targets import render
 
 AWKWARD = """
 name = "awkward"
@@ -49,3 +51,14 @@ def test_functions_bring_those_that_they_call() -> None:
     assert brought == ["def _stacks", "def _array", "def _expect"]
     assert carried("y = 1") == []
     assert {"forward", "_objective", "_sizes", "_shapes"}.isdisjoint(functions())
+
+
+def test_whatever_a_module_calls_at_its_top_is_no_name_of_a_model() -> None:
+    """A model's own STATES or check must not hide what the module needs."""
+    for name in ("linear", "lstm", "elman-softmax"):
+        tree = ast.parse(render(derive(load(name)), "numpy"))
+        stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+                  and node.col_offset == 0}
+        stored |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert {"STATES", "DIRECT", "check"} <= stored
+        assert {s for s in stored if not s.startswith("_")} <= UNAVAILABLE

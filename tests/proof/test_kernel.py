@@ -757,7 +757,7 @@ def changes(*names):
 
 
 def circle_through(start, *more):
-    """Definitions d h_t := d k_{t-1}, d g_0 := what is given, d k_t := d g_{t-1}: unfolded, d h_2 would be itself + 1."""
+    """Definitions dh_t := dk_{t-1}, dg_0 := what is given, dk_t := dg_{t-1}: unfolded, dh_2 would be itself + 1."""
     d = changes("g", "h", "k")
     return (Definition("h", d("h", t), d("k", index(t) - 1), Index(1), index(T) + 1), *more,
             Definition("g0", d("g", 0), start), Definition("k", d("k", t), d("g", index(t) - 1), Index(1), index(T)))
