@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from symbptt import derivation as record
 from symbptt import derive as stages
@@ -13,6 +15,7 @@ from symbptt.expr.index import T as LAST
 from symbptt.expr.nodes import Adjoint, At, Matrix, Times
 from symbptt.expr.protocol import print_latex
 from symbptt.expr.to_sympy import to_sympy
+from symbptt.model import functions
 from symbptt.model.from_sympy import Family, family, function, loss, model, softmax
 from symbptt.model.locate import InputError
 from symbptt.model.read import library, load, loads, source_text
@@ -32,6 +35,8 @@ __all__ = [
 print_latex(targets.latex)
 
 TooLarge = stages.TooLarge
+LOSSES = tuple(functions.LOSSES)
+"""The losses with a meaning of their own."""
 EQUATIONS, WORDS = stages.EQUATIONS, stages.WORDS
 """How many equations are unrolled, and how many words written out in proofs, without being told to."""
 
@@ -82,13 +87,19 @@ class Derivation:
         """What the kernel has proved, with the proofs."""
         return self.record.theorems
 
+    def _line(self, kind: record.Kind, name: str, what: str) -> record.Line:
+        known = dict.fromkeys(line.name for line in self.record.of_kind(kind))
+        if name not in known:
+            raise KeyError(f"{name!r} has no {what} in {self.model.name}; there is one for {', '.join(known)}")
+        return self.record.line(kind, name)
+
     def recursion(self, name: str) -> Statement:
         """∂L/∂v_t from later adjoints, for 1 ≤ t ≤ T with ∂L/∂v_s = 0 for s > T.
 
         Raises:
             KeyError: the model has no such family, or it never reaches the objective.
         """
-        line = self.record.line("adjoint", name)
+        line = self._line("adjoint", name, "recursion")
         return Statement(line.left, line.forms[-1], Index(1), index(LAST))
 
     def closed_form(self, name: str, from_the_end: bool = False) -> Statement:
@@ -116,7 +127,9 @@ class Derivation:
         Raises:
             KeyError: the model has no such family, or its equation uses no parameter.
         """
-        line = self.record.line("immediate", name)
+        if name in self.model.defined and not any(x.name == name for x in self.record.of_kind("immediate")):
+            raise KeyError(f"the equation of {name} uses no parameter, so its direct change is zero")
+        line = self._line("immediate", name, "direct change")
         return Statement(line.left, line.forms[-1], line.lo, line.hi)
 
     def tangent(self, name: str) -> Statement:
@@ -125,7 +138,7 @@ class Derivation:
         Raises:
             KeyError: the model has no such family, or no parameter reaches it.
         """
-        line = self.record.line("tangent", name)
+        line = self._line("tangent", name, "total change")
         return Statement(line.left, line.forms[-1], line.lo, line.hi)
 
     def gradient(self, name: str, time: int | None = None, expanded: bool = False) -> Matrix:
@@ -136,8 +149,9 @@ class Derivation:
 
         Raises:
             KeyError: the model has no such variable.
-            ValueError: the time is outside 1 … T.
+            ValueError: the time is outside 1 … T, or no whole number.
         """
+        time = _whole(time)
         return gradients.gradient(self.record, name, time) if not expanded else \
             gradients.expanded_gradient(self.record, name, time)
 
@@ -147,7 +161,7 @@ class Derivation:
         Raises:
             KeyError, ValueError: as `gradient`; also when T is symbolic.
         """
-        return gradients.word_count(self.record, name, time)
+        return gradients.word_count(self.record, name, _whole(time))
 
     def to_latex(self, lang: str = "en") -> str:
         """A complete LaTeX article."""
@@ -223,6 +237,18 @@ def check(proof: Proof | ProvedStatement) -> Theorem:
     if not isinstance(data, Proof):
         raise TypeError(f"a proof is checked, such as derive(model).theorems[0].proof, not {type(proof).__name__}")
     return kernel.check(data)
+
+
+def _whole(time: Any) -> Any:
+    """A time as an int, whatever kind of integer it is.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return time if time is None or isinstance(time, bool) else operator.index(time)
+    except TypeError:
+        raise ValueError(f"a time is a whole number from 1 to T, not {time!r}") from None
 
 
 def _model(model: Model | str | Path) -> Model:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from symbptt import api
 from symbptt.render import targets
@@ -19,11 +20,12 @@ def number_of_steps(_context: click.Context, _parameter: click.Parameter, value:
     """T as an integer ≥ 1, or a usage error that says what would be right."""
     if value is None:
         return None
-    if not re.fullmatch(r"-?[0-9]{1,18}", value):
+    if not re.fullmatch(r"-?[0-9]+", value):
         raise click.BadParameter(f"T counts time steps and must be an integer ≥ 1, not {value!r}")
-    steps = int(value)
+    steps = 0 if value.startswith("-") else _counting(value)
     if steps < 1:
-        raise click.BadParameter(f"T counts time steps and must be ≥ 1, not {steps}; leave --T out for symbolic T")
+        raise click.BadParameter(f"T counts time steps and must be ≥ 1, not {_shortened(value)}; "
+                                 "leave --T out for symbolic T")
     return steps
 
 
@@ -31,9 +33,37 @@ def number_of_uses(_context: click.Context, _parameter: click.Parameter, value: 
     """A number of uses of the weights, or a usage error that says what would be right."""
     if value is None:
         return None
-    if not re.fullmatch(r"[0-9]{1,18}", value) or int(value) < 1:
+    if not re.fullmatch(r"[0-9]+", value) or _counting(value) < 1:
         raise click.BadParameter(f"it counts uses of the weights and must be an integer ≥ 1, not {value!r}")
-    return int(value)
+    return _counting(value)
+
+
+def _counting(digits: str) -> int:
+    if len(digits) > DIGITS:
+        raise click.BadParameter(f"{_shortened(digits)} is too large a number; at most {DIGITS} digits are read")
+    return int(digits)
+
+
+def _shortened(digits: str) -> str:
+    return digits if len(digits) <= DIGITS else f"{digits[:DIGITS]}…"
+
+
+def place(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Path | None:
+    """The file to write, None for standard output, or a usage error that says what would be right."""
+    if value == "":
+        raise click.BadParameter("the name is empty; name a file, or leave -o out for standard output")
+    return None if value in (None, "-") else Path(value)
+
+
+def folder_of(_context: click.Context, _parameter: click.Parameter, value: str) -> Path:
+    """The folder to write into, or a usage error that says what would be right."""
+    if value in ("", "-"):
+        raise click.BadParameter(f"several files are written, so name a folder, not {value!r}")
+    return Path(value)
+
+
+DIGITS = 18
+"""The most digits of a number on the command line."""
 
 
 class Commands(click.Group):
@@ -44,6 +74,8 @@ class Commands(click.Group):
         try:
             return super().main(*args, **extra)
         except OSError as error:
+            if error.errno is None:
+                raise
             refuse(f"standard output cannot be written: {error.strerror or error}")
 
 
@@ -94,9 +126,14 @@ def described(m: api.Model) -> dict[str, object]:
 def summand(term: api.LossTerm) -> str:
     """A summand of the objective in words."""
     whole = f"{'' if term.weight == 1 else f'{term.weight}*'}{term.loss}"
-    where = "" if term.mask is None else f", where {term.mask.name}[t] = 1"
-    return {"mean": f"mean over t of {whole}", "sum": f"sum over t of {whole}", "last": f"{whole} at t = T",
-            "once": whole}[term.reduce] + where
+    steps = "t" if term.mask is None else f"the t with {term.mask.name}[t] = 1"
+    return {"mean": f"the mean over {steps} of {whole}", "sum": f"the sum over {steps} of {whole}",
+            "last": f"{whole} at t = T", "once": whole}[term.reduce]
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things, in the plural unless it is one."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 model_argument = click.argument("model")
@@ -105,7 +142,8 @@ steps_option = click.option("--T", "steps", metavar="INTEGER", callback=number_o
 truncate_option = click.option("--truncate", metavar="INTEGER", callback=number_of_uses,
                                help="Add back-propagation truncated to so many uses of the weights.")
 limit_option = click.option("--no-limit", is_flag=True, help="Unroll however much it costs.")
-output_option = click.option("-o", "output", type=click.Path(path_type=Path), help="A file; else standard output.")
+output_option = click.option("-o", "output", type=click.Path(allow_dash=True), callback=place,
+                             help="A file; without it, or as -, standard output.")
 json_option = click.option("--json", "as_json", is_flag=True, help="For a program to read.")
 
 
@@ -145,8 +183,13 @@ def models(show: str | None, as_json: bool) -> None:
 def validate(file: str) -> None:
     """Check a model file without deriving anything."""
     m = read(file)
-    click.echo(f"{file}: {m.name} is well formed: {len(m.equations)} equations, {len(m.parameters)} parameters, "
-               f"L is {' + '.join(map(summand, m.losses))}")
+    click.echo(f"{file}: {m.name} is well formed: {counted(len(m.equations), 'equation')}, "
+               f"{counted(len(m.parameters), 'parameter')}; L is {', plus '.join(map(summand, m.losses))}")
+    if m.opaque:
+        click.echo(f"  of {', '.join(m.opaque)} nothing is assumed but that it can be differentiated; losses with a "
+                   f"meaning are {', '.join(api.LOSSES)}")
+    if m.unread:
+        click.echo(f"  nothing reads {', '.join(m.unread)}")
 
 
 @main.command()
@@ -161,6 +204,9 @@ def validate(file: str) -> None:
 def derive(model: str, steps: int | None, target: str, lang: str, truncate: int | None, no_limit: bool,
            output: Path | None, as_json: bool) -> None:
     """Derive every gradient of MODEL, a built-in name or a file."""
+    source = click.get_current_context().get_parameter_source("target")
+    if as_json and source is not ParameterSource.DEFAULT:
+        raise click.UsageError("--json is a format of its own; leave --format out, or --json")
     d = derived(model, steps, no_limit, truncate)
     if as_json:
         deliver(json.dumps([{"number": x.number, "label": x.label, "kind": x.kind, "name": x.name, "left": str(x.left),
@@ -185,6 +231,7 @@ def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, a
     if as_json:
         rows = [{"theorem": q.key, "for": title, "left": str(q.theorem.left), "right": str(q.theorem.right),
                  "hypotheses": sorted(f"{h} >= 0" for h in q.theorem.hypotheses),
+                 "assumptions": sorted(f"{a} = {b}" for a, b in q.theorem.assumptions),
                  "rests_on": sorted(q.theorem.used), "steps": len(q.proof.steps)}
                 for title, found in groups.items() for q in found]
         click.echo(json.dumps(rows, indent=2))
@@ -221,7 +268,7 @@ def emit(model: str, target: str, output: Path | None) -> None:
 @steps_option
 @truncate_option
 @limit_option
-@click.option("-o", "folder", type=click.Path(path_type=Path), default=Path("output"), show_default=True,
+@click.option("-o", "folder", type=click.Path(), default="output", show_default=True, callback=folder_of,
               help="A folder; everything goes into a folder with the name of the model below it.")
 def report(model: str, steps: int | None, truncate: int | None, no_limit: bool, folder: Path) -> None:
     """Write every document and program of MODEL into one folder."""
@@ -229,8 +276,10 @@ def report(model: str, steps: int | None, truncate: int | None, no_limit: bool, 
     try:
         written = d.save(folder / d.model.name)
     except OSError as error:
+        if error.errno is None:
+            raise
         refuse(f"{error.filename or folder}: cannot be written: {error.strerror or error}")
-    click.echo(f"{d.model.name}: {len(d.steps)} equations, {len(d.theorems)} theorems proved")
+    click.echo(f"{d.model.name}: {counted(len(d.steps), 'equation')}, {counted(len(d.theorems), 'theorem')} proved")
     for path in written:
         click.echo(f"  {path}")
 

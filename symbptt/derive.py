@@ -194,6 +194,10 @@ class _Stages:
         number = 1 + sum((line.kind == "written") == (kind == "written") for line in self.lines)
         self.lines.append(Line(kind, name, number, left, chain, lo, hi, edges, theorem))
 
+    def lines_of(self, kind: Kind) -> list[Line]:
+        """The lines of a kind so far."""
+        return [line for line in self.lines if line.kind == kind]
+
     def theorem(self, key: str, prover: LastLoss, ref: Ref) -> ProvedStatement:
         """Replay and keep a theorem."""
         proved = prover.proved(key, ref)
@@ -237,12 +241,21 @@ class _Stages:
                 rule = {t: lo} if lo == hi else {}
                 self.add("direct", name, substitute(Direct(member), rule), *_forms(member, edges, rule), lo=lo, hi=hi,
                          edges=edges)
+            self._assumed(name)
         for name in (e.name for e in reversed(self.model.order)):
             self._cases(name)
+            if name not in form.direct:
+                self._assumed(name)
         for member in self.model.initial:
             self._initial(member)
         for symbol in self.model.inputs:
             self._cases(symbol.name)
+
+    def _assumed(self, name: str) -> None:
+        """What a loss sends to a family under the assumption on its target."""
+        if any(term.assume and a.family.name == name for term in self.model.losses if term.reduce != "once"
+               for a in term.loss.args[1:]):
+            self._proved("assumed", name, self.prover.assumed(name))
 
     def _cases(self, name: str) -> None:
         if self.template.delay[name] == NEVER:
@@ -312,9 +325,9 @@ class _Stages:
             self._proved("reversed", "", prover.from_the_end())
             if prover.only_last:
                 self._proved("at_last", "", prover.at_last)
-        for name in dict.fromkeys(a.family.name for term in self.model.losses if term.assume
-                                  for a in term.loss.args[1:] if a.family.name in self.model.defined):
-            self._proved("assumed", name, prover.assumed(name))
+        if not self.lines_of("adjoint"):
+            for name in (e.name for e in reversed(self.model.order)):
+                self._assumed(name)
         for symbol in (*self.model.parameters, *self.model.static):
             self._gradient(symbol)
         for member in (*self.model.initial, *(At(v, t) for v in self.model.inputs)):
@@ -358,5 +371,6 @@ def _forms(member: At, edges: tuple[Edge, ...], rule: dict[IndexVar, Index]) -> 
         return (Zero(*member.shape),)
     value = plus([e.value for e in edges])
     chain = plus([_unevaluated(e, member) for e in edges])
-    forms = (value,) if all(e.through is None and e.named is None for e in edges) else (chain, value)
+    raw = plus([e.value if e.raw is None else e.raw for e in edges])
+    forms = (value,) if all(e.through is None and e.named is None for e in edges) else (chain, raw, value)
     return tuple(substitute(f, rule) for f in forms)

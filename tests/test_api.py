@@ -182,3 +182,40 @@ def test_expressions_travel_through_sympy(linear: symbptt.Derivation) -> None:
     assert r"\boldsymbol{W}_{hh}^\top" in sympy.latex(g)
     assert "dL/dh[3]" in sympy.mathml(g)
     assert pickle.loads(pickle.dumps(closed)) == copy.deepcopy(closed) == closed
+
+
+@pytest.mark.parametrize(("changed", "words"), [
+    ({"loss": None}, "None is no loss; make one by loss"), ({"loss": [None]}, "None is no loss"),
+    ({"loss": "l"}, "'l' is no loss"), ({"name": None}, "a text in quotes belongs here, not None"),
+    ({"title": None}, "a text in quotes belongs here, not None")])
+def test_a_model_of_nothing_is_refused(changed: dict[str, object], words: str) -> None:
+    u, v, z = symbptt.family("u", d), symbptt.family("v", d), symbptt.family("z", d)
+    given: dict[str, object] = {"equations": {v: MatrixSymbol("A", d, d) * v.prev + u}, "inputs": [u], "targets": [z],
+                                "loss": symbptt.loss("l", v, z)}
+    assert symbptt.model(**given).name == "model"  # type: ignore[arg-type]
+    with pytest.raises(symbptt.ModelError, match=words):
+        symbptt.model(**given | changed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [-3, 0, True, 2.5, None, sympy.Rational(1, 2)])
+def test_a_family_has_a_size(size: object) -> None:
+    with pytest.raises(symbptt.ModelError, match=f"x1: {size} is not a size; a size is a symbol"):
+        symbptt.family("x1", size)  # type: ignore[arg-type]
+    assert symbptt.family("x1", 3).shape == (3, 1)
+    with pytest.raises(symbptt.ModelError, match="prints like k at time t"):
+        symbptt.family("k_t", 3)
+
+
+def test_what_there_is_none_of_is_named_beside_what_there_is(linear: symbptt.Derivation) -> None:
+    for ask, words in ((linear.recursion, "no recursion in linear; there is one for o, h, x"),
+                       (linear.tangent, "no total change in linear; there is one for h, o, h_0"),
+                       (linear.immediate, "no direct change in linear; there is one for h, o")):
+        with pytest.raises(KeyError, match=f"'zz' has {words}"):
+            ask("zz")
+    for time in (1.5, "1", t):
+        for asked in (linear.gradient, linear.word_count):
+            with pytest.raises(ValueError, match="a time is a whole number from 1 to T, not"):
+                asked("h", time)  # type: ignore[operator]
+    assert linear.gradient("h", sympy.Integer(2)) == linear.gradient("h", 2)  # type: ignore[arg-type]
+    with pytest.raises(symbptt.InputError, match="an empty text names no model"):
+        symbptt.derive("")

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from jinja2 import TemplateNotFound
 
 from symbptt import cli
 from symbptt.cli import main
 from symbptt.model.read import library, load, source_text
+from symbptt.render import targets
 
 MODELS = Path(__file__).resolve().parent / "data" / "models"
 
@@ -66,8 +68,8 @@ def test_names_with_a_hyphen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "said"), [
-    ("regularised", "mean over t of l(o[t], y[t]) + lambda_/2*squared_norm(W_hh) + 1/10*squared_norm(b_h)"),
-    ("masked_sum", "sum over t of l(h[t], y[t]), where m[t] = 1 + mean over t of 1/2*squared_error(h[t], y[t]), where"),
+    ("regularised", "the mean over t of l(o[t], y[t]), plus lambda_/2*squared_norm(W_hh), plus 1/10*squared_norm(b_h)"),
+    ("masked_sum", "the sum over the t with m[t] = 1 of l(h[t], y[t]), plus the mean over the t with n[t] = 1 of 1/2*"),
     ("last_loss", "l(o[t], y[t]) at t = T"), ("static_context", "2 equations"), ("computed_start", "6 parameters"),
     ("two_starts", "two-starts is well formed"), ("packed_lstm", "sum over t of squared_error(h[t], y[t])"),
 ])
@@ -238,3 +240,62 @@ def test_a_full_standard_output_ends_with_2() -> None:
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "standard output cannot be written" in done.stderr
+
+
+def test_a_dash_is_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments in (("derive", "linear"), ("derive", "linear", "--json"), ("emit", "linear")):
+        assert run(*arguments, "-o", "-").output == run(*arguments).output
+    assert not list(tmp_path.iterdir())
+    assert run("derive", "linear", "-o", "./-").exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["-"]
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("derive", "linear", "--T", "9" * 20), "999999999999999999… is too large a number"),
+    (("prove", "linear", "--T", "9" * 5000), "is too large a number"),
+    (("derive", "linear", "--truncate", "9" * 20), "is too large a number"),
+    (("derive", "linear", "--T", "-" + "9" * 20), "must be ≥ 1"),
+    (("derive", "linear", "--T", "2.5"), "must be an integer ≥ 1"),
+    (("derive", ""), "an empty text names no model; built-in: elman"),
+    (("validate", ""), "an empty text names no model"),
+    (("derive", "linear", "-o", ""), "name a file, or leave -o out"),
+    (("emit", "linear", "-o", ""), "name a file, or leave -o out"),
+    (("report", "linear", "-o", ""), "name a folder"),
+    (("report", "linear", "-o", "-"), "name a folder, not '-'"),
+    (("derive", "linear", "--json", "--format", "latex"), "leave --format out, or --json"),
+    (("derive", "linear", "--format", "text", "--json"), "leave --format out, or --json"),
+])
+def test_what_the_command_line_says_would_be_right(arguments: tuple[str, ...], words: str) -> None:
+    refused = run(*arguments)
+    assert refused.exit_code == 2
+    assert words in refused.output
+
+
+@pytest.mark.parametrize("command", ["derive", "report"])
+def test_a_missing_template_is_no_unwritable_output(command: str, tmp_path: Path,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise TemplateNotFound("text/document.jinja")
+
+    monkeypatch.setattr(targets, "render", missing)
+    monkeypatch.setattr(targets, "save", missing)
+    out = run(command, "linear", "-o", str(tmp_path / "out"))
+    assert isinstance(out.exception, TemplateNotFound)
+    assert "written" not in out.output
+
+
+def test_validate_mentions_what_nothing_reads(changed) -> None:  # type: ignore[no-untyped-def]
+    path = changed('W_hh = "h, h"', 'W_hh = "h, h"\nZ = "q"\nA = "h, d"')
+    told = run("validate", path)
+    assert told.exit_code == 0
+    assert "nothing reads Z, A\n" in told.output
+    assert "nothing reads" not in run("validate", "linear").output
+
+
+def test_a_theorem_under_an_assumption_says_so() -> None:
+    assert "if 1⊤ yₜ = 1" in run("prove", "elman-softmax").output
+    told = json.loads(run("prove", "elman-softmax", "--json").output)
+    assert any(row["assumptions"] == ["(1).T @ y[t] = I"] for row in told)
+    assert all(not row["assumptions"] for row in json.loads(run("prove", "elman", "--json").output))
+    assert "if μ = 1" in run("prove", "gru", "--truncate", "4").output

@@ -36,7 +36,8 @@ class Edge(NamedTuple):
 
     value is the evaluated form of prod(∂L/∂through, ∂through/∂variable); equation names the consumer; rules holds, for
     each place where the variable stands in it, the rows of the rule table that were applied. With `last` the edge is
-    there at t = T alone. named is the value as a multiple of ∂ℓ/∂v, where the derivative of the loss is known.
+    there at t = T alone. Where the derivative of the loss is known, named is the value as a multiple of ∂ℓ/∂v, and raw
+    the value as the rules give it, before equal terms are collected.
     """
 
     through: At | None
@@ -45,6 +46,7 @@ class Edge(NamedTuple):
     rules: tuple[tuple[str, ...], ...]
     last: bool = False
     named: Matrix | None = None
+    raw: Matrix | None = None
 
 
 class AdjointStep(NamedTuple):
@@ -139,11 +141,12 @@ def loss_edges(term: LossTerm, weight: Expr, targets: frozenset[str]) -> list[tu
         def named(leaf: Matrix) -> Matrix:
             return scale(weight, LossGradient(loss, Integer(loss.args.index(leaf) - 1)))
 
-        found = [(leaf, e._replace(value=scale(weight, _collected(e.value)), named=named(leaf))) for leaf, e in found]
+        found = [(leaf, e._replace(value=scale(weight, _collected(e.value)), named=named(leaf),
+                                   raw=scale(weight, e.value))) for leaf, e in found]
     if term.mask is not None:
         m = At(term.mask, found[0][0].time)
-        found = [(leaf, e._replace(value=Multiple(m, e.value), named=e.named and Multiple(m, e.named)))
-                 for leaf, e in found]
+        found = [(leaf, e._replace(value=Multiple(m, e.value), named=e.named and Multiple(m, e.named),
+                                   raw=e.raw and Multiple(m, e.raw))) for leaf, e in found]
     return [(leaf, e._replace(last=True)) for leaf, e in found] if term.reduce == "last" else found
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from string import ascii_lowercase, ascii_uppercase
 from typing import TypeAlias
 
 from sympy import MatrixSymbol
@@ -41,6 +42,7 @@ from symbptt.expr.nodes import (
     block,
 )
 from symbptt.expr.walk import free_indices, substitute
+from symbptt.model.notation import split
 from symbptt.model.spec import Model
 from symbptt.proof.kernel import words
 from symbptt.proof.statement import Definition
@@ -284,15 +286,21 @@ def _same_time(carried: tuple[MatrixSymbol, ...], arrivals: dict[str, Linear]) -
 
 
 class LetterNames:
-    """Letters that a model does not use itself, nor others that are given."""
+    """Letters that a model does not use itself, with or without subscripts, nor others that are given.
+
+    Beside a parameter b_i or w1 no letter is called b or w: at time 1 it would print like them.
+    """
 
     def __init__(self, model: Model, others: Iterable[str] = ()) -> None:
         symbols = (*model.parameters, *model.static, *model.families.values(), *model.constants, *model.counts.values())
         self.taken = {s.name for s in symbols} | {s.name for s in model.sizes} | {"t", "T", "L", "I", *others}
+        self.stems = {split(s.name).base for s in symbols}
 
     def __call__(self, *wanted: str) -> str:
+        more = ascii_lowercase if wanted[0].islower() else ascii_uppercase
         numbered = (f"{wanted[0]}_{n}" for n in range(1, len(self.taken) + 2))
-        name = next(n for n in (*wanted, *numbered) if n not in self.taken)
+        free = (n for n in (*wanted, *more) if n not in self.taken and split(n).base not in self.stems)
+        name = next(free, None) or next(n for n in numbered if n not in self.taken)
         self.taken.add(name)
         return name
 

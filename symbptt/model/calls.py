@@ -54,7 +54,7 @@ def closest(name: str) -> str:
 def function_name(reading: Reading, node: ast.Call) -> str:
     """The name that is called."""
     if not isinstance(node.func, ast.Name):
-        raise reading.error(node.func, f"{reading.excerpt(node.func)} is not a function")
+        raise reading.error(node.func, f"{reading.excerpt(node.func)} is not a function{_plain(reading, node.func)}")
     name = node.func.id
     if name in reading.scope.names:
         raise reading.error(node.func, f"{name} is a variable, not a function; @ is the matrix product, * multiplies "
@@ -67,6 +67,19 @@ def function_name(reading: Reading, node: ast.Call) -> str:
     return name
 
 
+def _plain(reading: Reading, node: ast.expr) -> str:
+    """The end of a message: what to write for np.tanh(z), z.tanh() or W.transpose()."""
+    if not isinstance(node, ast.Attribute):
+        return ""
+    word = node.attr.lower()
+    word = SPELLINGS.get(word, word)
+    if word in ("t", ".T"):
+        owner = reading.excerpt(node.value)
+        whole = isinstance(node.value, ast.Name) and owner not in reading.scope.names
+        return f"; write {'W' if whole else owner}.T"
+    return f"; write {word}(…)" if word in FUNCTIONS else f"; write a {word} b" if word in ("@", "*") else closest(word)
+
+
 def _arguments(reading: Reading, node: ast.Call, count: int | None = None) -> list[Matrix]:
     """The arguments of a function; all of them are matrices."""
     name = reading.excerpt(node.func)
@@ -76,7 +89,8 @@ def _arguments(reading: Reading, node: ast.Call, count: int | None = None) -> li
     values = [reading.read(a) for a in node.args]
     for value, written in zip(values, node.args, strict=True):
         if not isinstance(value, MatrixExpr):
-            raise reading.error(written, f"{value} is a number; {name} takes a column such as h")
+            instead = "; a [static] column of size 1 can stand there" if name == "concat" else ""
+            raise reading.error(written, f"{value} is a number; {name} takes a column such as h{instead}")
     return values
 
 

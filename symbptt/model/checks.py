@@ -82,6 +82,9 @@ def _check_equation(model: Parts, known: set[MatrixSymbol], equation: Equation, 
     for node in visit(equation.right):
         if isinstance(node, Hadamard | Apply):
             _entrywise(node, table, key)
+        if isinstance(node, Multiple) and node.shape[1] != 1:
+            raise ModelError(f"{node} is a variable number times a matrix; multiply a column by the number, "
+                             "s * (A @ v)", table, key)
     if _nested(equation.right) > NESTED:
         raise ModelError(f"more than {NESTED} functions stand within one another; give an inner value a name by an "
                          "equation of its own, or every derivative writes all of them out", table, key)

@@ -24,12 +24,21 @@ from symbptt.model.names import (
     check_line,
     check_loss_name,
     check_model_name,
-    check_name,
+    check_variable_name,
     constant_symbol,
     did_you_mean,
     size_symbol,
 )
-from symbptt.model.operators import LARGEST_POWER, applied, elementwise, multiple, rows, summed, transposed
+from symbptt.model.operators import (
+    LARGEST_POWER,
+    applied,
+    check_multiples,
+    elementwise,
+    multiple,
+    rows,
+    summed,
+    transposed,
+)
 from symbptt.model.reading import OLDEST, is_size
 from symbptt.model.spec import Equation, LossTerm, Model, ModelError, Reduce, Size
 
@@ -78,9 +87,16 @@ def family(name: str, size: Expr | int) -> Family:
     """A column of `size` rows that changes with time: an input, a target, a state or an output.
 
     Raises:
-        ModelError: the name cannot stand in a model.
+        ModelError: the name cannot stand in a model, or there is no such size.
     """
-    return Family(check_name(name), size)
+    rows = Integer(size) if isinstance(size, int) and not isinstance(size, bool) else size
+    if not isinstance(rows, Expr) or not is_size(rows):
+        raise ModelError(f"{name}: {_no_size(size)}")
+    return Family(check_variable_name(name), rows)
+
+
+def _no_size(n: object) -> str:
+    return f"{n} is not a size; a size is a symbol, a positive whole number, or a sum of multiples"
 
 
 def loss(name: str, *arguments: Matrix | Member) -> Loss:
@@ -148,7 +164,7 @@ def model(
     names.constants.update({c: constant_symbol(str(c.name)) for c in constants})
     written = tuple(Equation(At(v, t), _expression(names, right, str(v.name)))
                     for v, right in zip(left, equations.values(), strict=True))
-    terms = _terms(names, [loss] if isinstance(loss, Basic | LossTerm) else loss, reduce)
+    terms = _terms(names, _listed(loss), reduce)
     still = tuple(names.variable(s) for s in static)
     computed = tuple(_initial(names, member, right) for member, right in (initial or {}).items())
     lagged = [v for v in left if v.name in names.lagged]
@@ -179,7 +195,7 @@ class _Names:
 
     def plain(self, symbol: MatrixSymbol) -> MatrixSymbol:
         """The matrix symbol of that name and shape; the sizes in it are remembered."""
-        return MatrixSymbol(check_name(str(symbol.name)), *(self.size(n) for n in symbol.shape))
+        return MatrixSymbol(check_variable_name(str(symbol.name)), *(self.size(n) for n in symbol.shape))
 
     def size(self, n: Expr | int) -> Expr:
         """A size with its symbols in their plain form."""
@@ -189,7 +205,7 @@ class _Names:
                 raise ModelError(f"two different symbols are called {s.name}; a size needs one symbol")
         plain = n.xreplace({s: size_symbol(str(s.name)) for s in n.free_symbols})
         if not is_size(plain):
-            raise ModelError(f"{n} is not a size; a size is a symbol, a positive whole number, or a sum of multiples")
+            raise ModelError(_no_size(n))
         return plain
 
     def variable(self, symbol: MatrixSymbol) -> MatrixSymbol:
@@ -217,7 +233,7 @@ def _initial(names: _Names, member: MatrixSymbol | Member, right: Matrix) -> Equ
 
 def _expression(names: _Names, e: object, key: str, table: str = "equations") -> Matrix:
     try:
-        return _read(names, e)
+        return check_multiples(_read(names, e))
     except (ModelError, ShapeError) as error:
         raise ModelError(str(error), table, key) from None
 
@@ -362,6 +378,12 @@ def _loss(names: _Names, e: Loss) -> Matrix:
     return loss(e.name, *arguments)
 
 
+def _listed(losses: object) -> list[Matrix | LossTerm]:
+    if isinstance(losses, Sequence) and not isinstance(losses, str):
+        return list(losses)
+    return [cast(Matrix, losses)]
+
+
 def _terms(names: _Names, losses: Iterable[Matrix | LossTerm], reduce: str | Sequence[str]) -> tuple[LossTerm, ...]:
     written = list(losses)
     if not isinstance(reduce, str) and any(isinstance(e, LossTerm) for e in written):
@@ -382,6 +404,8 @@ def _term(names: _Names, term: LossTerm, number: int) -> Iterator[LossTerm]:
     if not isinstance(term.weight, Expr | int):
         raise ModelError(f"the weight {term.weight!r} is a {type(term.weight).__name__}, no number", "loss",
                          str(number))
+    if not isinstance(term.loss, Basic):
+        raise ModelError(f"{term.loss!r} is no loss; make one by loss(\"l\", o, y)", "loss", str(number))
     whole = _read(names, term.loss)
     mask = None if term.mask is None else _target(names, term.mask, number)
     assume = tuple(_target(names, y, number) for y in term.assume)

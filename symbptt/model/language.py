@@ -23,8 +23,18 @@ from symbptt.expr.shape import ShapeError
 from symbptt.model.calls import FUNCTIONS, call, loss_call
 from symbptt.model.functions import LOSSES
 from symbptt.model.names import RESERVED, did_you_mean
-from symbptt.model.operators import add, divide, multiply, multiply_matrices, power, rows, subtract, transposed
-from symbptt.model.parts import ModelError
+from symbptt.model.operators import (
+    add,
+    check_multiples,
+    divide,
+    multiply,
+    multiply_matrices,
+    power,
+    rows,
+    subtract,
+    transposed,
+)
+from symbptt.model.parts import SIZE_MEANT, ModelError
 from symbptt.model.reading import (
     BITS,
     EXPONENT,
@@ -43,7 +53,7 @@ ASSUMPTION = re.compile(r"\s*sum\(\s*(?P<name>\w+)\s*\)\s*==\s*1\s*")
 
 
 def same_time(text: Text, names: Collection[str]) -> dict[str, int]:
-    """Which of the names the text reads at t, and where first."""
+    """Which of the names the text reads at t, and where first; what stands in a call of no known function is left."""
     found: dict[str, int] = {}
     stack: list[ast.AST] = [text.tree]
     while stack:
@@ -54,7 +64,8 @@ def same_time(text: Text, names: Collection[str]) -> dict[str, int]:
         if isinstance(node, ast.Subscript) and not _is_t(node.slice):
             continue
         if isinstance(node, ast.Call):
-            stack.extend(reversed(node.args))
+            known = isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS
+            stack.extend(reversed(node.args if known else []))
             continue
         if isinstance(node, ast.Name) and node.id in names:
             found.setdefault(node.id, text.start + node.col_offset)
@@ -62,16 +73,19 @@ def same_time(text: Text, names: Collection[str]) -> dict[str, int]:
     return found
 
 
-def read_equation(text: Text, scope: Scope) -> Matrix:
-    """The right-hand side of an equation.
+def read_equation(text: Text, scope: Scope, instead: str = "") -> Matrix:
+    """The right-hand side of an equation; `instead` says what to write in place of a number.
 
     Raises:
         ModelError: a name is unknown, shapes clash, something looks ahead, or it is beyond the language.
     """
     value = Reading(text, scope, EQUATION).read(text.tree)
     if not isinstance(value, MatrixExpr):
-        raise ModelError(f"{value} is a number; an equation defines a column", offset=text.start)
-    return value
+        raise ModelError(f"{value} is a number; an equation defines a column{instead}", offset=text.start)
+    try:
+        return check_multiples(value)
+    except ModelError as error:
+        raise ModelError(error.message, offset=text.start) from None
 
 
 def read_loss(text: Text, scope: Scope) -> tuple[Expr, Loss]:
@@ -80,6 +94,10 @@ def read_loss(text: Text, scope: Scope) -> tuple[Expr, Loss]:
     Raises:
         ModelError: it is not a number times one loss of families.
     """
+    if isinstance(text.tree, ast.Name) and text.tree.id not in scope.names:
+        named = ", ".join(f"{name}({', '.join(row.arguments)})" for name, row in LOSSES.items())
+        raise ModelError(f"{text.tree.id} says not what is compared; write l(o, y), or a loss with a meaning: {named}",
+                         offset=text.start)
     value = Reading(text, scope, LOSS).read(text.tree)
     weight, body = value.args if isinstance(value, Scale) else (S.One, value)
     if not isinstance(body, Loss):
@@ -156,7 +174,8 @@ def _member(reading: Reading, node: ast.Subscript) -> Value:
     if isinstance(node.slice, ast.Slice):
         return _rows(reading, node)
     if not isinstance(node.value, ast.Name):
-        raise reading.error(node.value, f"{reading.excerpt(node.value)} has no time; only a name does, v[t-k]")
+        raise reading.error(node.value, f"only a name has a time, v[t-k], and rows are taken by two bounds, "
+                                        f"v[t-k][a:b]; {reading.excerpt(node)} is neither")
     name, lag, scope = node.value.id, _lag(reading, node), reading.scope
     if lag and name in scope.defined and name not in scope.reaching:
         raise reading.error(node, f"{reading.excerpt(node)} reaches back, but {name} stands in none of [states], "
@@ -214,6 +233,9 @@ def _lag(reading: Reading, node: ast.Subscript) -> int:
         case ast.Tuple():
             raise reading.error(node.slice, f"{reading.excerpt(node.slice)} speaks of columns too; rows alone are "
                                             "taken, W[a:b]")
+        case ast.Constant(value=int(k)) if not isinstance(k, bool):
+            name = reading.excerpt(node.value)
+            raise reading.error(node.slice, f"{k} is not a time; write {name}[{k}:{k + 1}] for the row {k}, or v[t-k]")
         case _:
             raise reading.error(node.slice, f"{reading.excerpt(node.slice)} is not a time; "
                                             "write v[t-k] with a whole number k, or W[a:b] for rows")
@@ -255,7 +277,10 @@ def _combined(reading: Reading, node: ast.BinOp, left: Value, right: Value) -> V
     try:
         value = operator(left, right)
     except (ModelError, ShapeError) as error:
-        raise reading.error(place, str(error)) from None
+        meant = [side.id for side in (node.right, node.left)
+                 if isinstance(side, ast.Name) and side.id in reading.scope.sizes and sign in ("*", "/", "**")]
+        hint = SIZE_MEANT.format(meant[0]) if meant else ""
+        raise reading.error(place, f"{error}{hint}") from None
     if not isinstance(value, MatrixExpr) and any(a.p.bit_length() + a.q.bit_length() > BITS
                                                  for a in value.atoms(Rational)):
         raise reading.error(place, f"the result of {sign} is too large a number")

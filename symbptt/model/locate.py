@@ -24,6 +24,19 @@ TOML_PLACE = re.compile(r"(?P<message>.*) \(at (?:line (?P<line>\d+), column (?P
                         r"\)", re.DOTALL)
 
 
+PLAIN = (
+    ("Invalid value", re.compile(r"[A-Za-z]"), "put quotes around the whole value"),
+    ("Expected newline", re.compile(r"[-+*/@,(][^\"']*$"), "put quotes around the whole value"),
+    (r"Illegal character '\n'", re.compile(""), "a quote is not closed on this line"),
+    ('Expected "\'"', re.compile(""), "a quote is not closed"),
+    ("Unterminated string", re.compile(""), "a quote is not closed"),
+    ("Expected ", re.compile(r"[^\x00-\x7f]"), "a name is made of ASCII letters, digits and _"),
+    ("Invalid initial character", re.compile(r"[^\x00-\x7f]"), "a name is made of ASCII letters, digits and _"),
+    ("Invalid statement", re.compile(r"[^\x00-\x7f]"), "a name is made of ASCII letters, digits and _"),
+)
+"""What tomllib says, what stands at the place, and what to say instead."""
+
+
 class InputError(ValueError):
     """What a person wrote is wrong. Its text is file:line:column: message; line and column count from 1."""
 
@@ -91,10 +104,11 @@ def read_toml(text: str, file: str) -> Document:
 
 def _placed(document: Document, said: str) -> InputError:
     found = TOML_PLACE.fullmatch(said)
-    message = f"not TOML: {found['message'] if found else said}"
-    if found and found["line"]:
-        return InputError(message, document.file, int(found["line"]), int(found["column"]))
-    return document.at(len(document.text), message)
+    line, column = (int(found["line"]), int(found["column"])) if found and found["line"] else (0, 0)
+    rest = document.text.split("\n")[line - 1][column - 1:] if line else ""
+    message = found["message"] if found else said
+    message = f"not TOML: {next((say for known, at, say in PLAIN if known in message and at.match(rest)), message)}"
+    return InputError(message, document.file, line, column) if line else document.at(len(document.text), message)
 
 
 def _character(text: str, start: int, offset: int) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from sympy import Symbol
 
 from symbptt.model.functions import ENTRYWISE, LOSSES, VECTOR_FUNCTIONS
+from symbptt.model.notation import split
 from symbptt.model.parts import ModelError
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -36,6 +37,7 @@ def check_name(name: str) -> str:
     Raises:
         ModelError: it is no ASCII identifier, a Python keyword, reserved, or longer than 60 characters.
     """
+    _text(name)
     if not NAME.fullmatch(name):
         raise ModelError(f"{name!r} is not a name: a name is an ASCII letter, then ASCII letters, digits and _")
     if len(name) > 60:
@@ -47,12 +49,31 @@ def check_name(name: str) -> str:
     return name
 
 
+def check_variable_name(name: str) -> str:
+    """The name, if it can stand for a matrix or a column.
+
+    Raises:
+        ModelError: as `check_name`; also when it prints like a value at the time t.
+    """
+    *_, last = split(check_name(name)).subscripts or ("",)
+    if last == "t":
+        raise ModelError(f"{name} prints like {name.rstrip('_')[:-1].rstrip('_')} at time t; take another name")
+    return name
+
+
+def _text(name: str) -> str:
+    if not isinstance(name, str):
+        raise ModelError(f"a text in quotes belongs here, not {name!r}")
+    return name
+
+
 def check_model_name(name: str) -> str:
     """The name, if it can name a model; files and folders are called after it.
 
     Raises:
         ModelError: it is not an ASCII letter, then ASCII letters, digits, _ and -, or longer than 60 characters.
     """
+    _text(name)
     if not MODEL_NAME.fullmatch(name):
         raise ModelError(f"{name[:60]!r} does not name a model: a letter, then ASCII letters, digits, _ and -; "
                          "at most 60")
@@ -77,7 +98,7 @@ def check_line(text: str) -> str:
     Raises:
         ModelError: it holds a line break or another control character.
     """
-    for offset, character in enumerate(text):
+    for offset, character in enumerate(_text(text)):
         if unicodedata.category(character) in ("Cc", "Zl", "Zp"):
             raise ModelError("one line of text without control characters belongs here", offset=offset)
     return text

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sympy import Expr, S
+from sympy import Expr, MatrixSymbol, S
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.build import apply, children, hadamard, plus, rebuild, scale, selection, times, transpose
-from symbptt.expr.nodes import ONE, At, Matrix, Multiple, Ones, Plus, Scale, Transpose, is_scalar
-from symbptt.expr.shape import ShapeError, common_shape, described, product_shape
+from symbptt.expr.nodes import ONE, At, Matrix, Multiple, Ones, Plus, Scale, Times, Transpose, is_scalar
+from symbptt.expr.shape import Shape, ShapeError, described
 from symbptt.expr.walk import visit
 from symbptt.model.functions import VECTOR_FUNCTIONS
 from symbptt.model.parts import ModelError
@@ -87,12 +87,59 @@ def elementwise(what: str, e: Matrix) -> Matrix:
 
 
 def _together(a: Value, b: Value) -> tuple[Any, Any]:
-    """Two summands; a number beside a matrix stands for that number in every entry."""
-    if isinstance(a, MatrixExpr) == isinstance(b, MatrixExpr):
-        return a, b
+    """Two summands; a number beside a matrix and a 1 × 1 value beside a column stand in every entry."""
+    if isinstance(a, MatrixExpr) and isinstance(b, MatrixExpr):
+        return _spread(a, b), _spread(b, a)
     if isinstance(a, MatrixExpr):
         return a, scale(b, Ones(*a.shape))
-    return scale(a, Ones(*b.shape)), b
+    return (scale(a, Ones(*b.shape)), b) if isinstance(b, MatrixExpr) else (a, b)
+
+
+def _spread(s: Matrix, beside: Matrix) -> Matrix:
+    """s 1 for a 1 × 1 matrix s beside a column of another size."""
+    spread = s.shape == (ONE, ONE) != beside.shape and beside.shape[1] == ONE
+    return multiple(s, Ones(*beside.shape)) if spread else s
+
+
+def redeclared(e: Matrix, shape: Shape) -> str:
+    """W declared "h, d", if e is W or W A and has the shape once W is declared so; else nothing."""
+    first, *rest = e.args if isinstance(e, Times) else (e,)
+    if not isinstance(first, MatrixSymbol) or (rest and e.shape[1] != shape[1]):
+        return ""
+    rows, columns = shape[0], first.shape[1] if rest else shape[1]
+    return f'{first} declared "{rows}{"" if columns == ONE else f", {columns}"}"'
+
+
+def fitting_sum(a: Matrix, b: Matrix) -> str:
+    """The end of a message: what would make a and b summands, where that is plain."""
+    if (ONE, ONE) in (a.shape, b.shape):
+        return "; a 1 × 1 value is added to columns, not to other matrices"
+    if _short(b) and b.shape[::-1] == a.shape:
+        return f"; {transposed(b)} would fit"
+    if _short(a) and a.shape[::-1] == b.shape:
+        return f"; {transposed(a)} would fit"
+    return would_fit(redeclared(b, a.shape), redeclared(a, b.shape))
+
+
+def fitting_product(a: Matrix, b: Matrix) -> str:
+    """The end of a message: what would make a and b factors, where that is plain."""
+    if not (_short(a) and _short(b)):
+        return ""
+    if a.shape[1] == ONE and b.shape[1] != ONE and b.shape[1] == a.shape[0]:
+        return f"; {b} @ {a} would fit"
+    turned = [f"{transposed(a)} @ {b}" if a.shape[0] == b.shape[0] else "",
+              f"{a} @ {transposed(b)}" if a.shape[1] == b.shape[1] else ""]
+    return would_fit(*turned, redeclared(a, (a.shape[0], b.shape[0])) if a.shape[1] != ONE else "")
+
+
+def would_fit(*ways: str) -> str:
+    """The end of a message that names ways out, if there is one."""
+    found = " or ".join(filter(None, ways))
+    return f"; {found} would fit" if found else ""
+
+
+def _short(e: Matrix) -> bool:
+    return isinstance(e.args[0] if isinstance(e, Transpose) else e, At | MatrixSymbol)
 
 
 def add(a: Any, b: Any) -> Value:
@@ -100,7 +147,8 @@ def add(a: Any, b: Any) -> Value:
     a, b = _together(a, b)
     if not isinstance(a, MatrixExpr):
         return a + b
-    common_shape("add", a, b)
+    if a.shape != b.shape:
+        raise ShapeError(f"cannot add {described(a)} and {described(b)}: the shapes differ{fitting_sum(a, b)}")
     return summed((a, b))
 
 
@@ -110,7 +158,7 @@ def subtract(a: Any, b: Any) -> Value:
     if not isinstance(a, MatrixExpr):
         return a - b
     if a.shape != b.shape:
-        raise ShapeError(f"cannot subtract {described(b)} from {described(a)}: the shapes differ")
+        raise ShapeError(f"cannot subtract {described(b)} from {described(a)}: the shapes differ{fitting_sum(a, b)}")
     return summed((a, scale(-1, b)))
 
 
@@ -134,8 +182,35 @@ def multiply_matrices(a: Any, b: Any) -> Value:
     for operand in (a, b):
         if not isinstance(operand, MatrixExpr):
             raise ModelError(f"@ is the matrix product, but {operand} is a number; write *")
-    product_shape(a, b)
+    if a.shape[1] != b.shape[0]:
+        raise ShapeError(f"cannot multiply {described(a)} by {described(b)}: the inner sizes {a.shape[1]} and "
+                         f"{b.shape[0]} differ{fitting_product(a, b)}")
+    return _pulled(a, b)
+
+
+def _pulled(a: Matrix, b: Matrix) -> Matrix:
+    """A B, where (s A) B is s (A B), and A (s B) too unless s B is a column."""
+    for factor, other in ((a, b), (b, a)):
+        c, body = factor.args if isinstance(factor, Scale) else (S.One, factor)
+        if isinstance(body, Multiple) and (factor is a or factor.shape[1] != ONE):
+            s, whole = body.args
+            product: Any = multiply(s, _pulled(whole, other) if factor is a else _pulled(other, whole))
+            return scale(c, product)
     return times(a, b)
+
+
+def check_multiples(e: Matrix) -> Matrix:
+    """The expression, if all that is multiplied by 1 × 1 variables are columns.
+
+    Raises:
+        ModelError: it is another matrix; its derivative by s would be a trace.
+    """
+    for node in visit(e):
+        if isinstance(node, Multiple) and node.shape[1] != ONE:
+            s, whole = node.args
+            raise ModelError(f"{s} (1 × 1) times {described(whole)}: a value that is no constant multiplies columns; "
+                             f"write s * (A @ x) + B @ x for (s * A + B) @ x")
+    return e
 
 
 def divide(a: Any, b: Any) -> Value:

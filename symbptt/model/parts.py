@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
@@ -10,12 +10,15 @@ from typing import Literal, NamedTuple, TypeAlias
 from sympy import Expr, MatrixSymbol, S, Symbol
 
 from symbptt.expr.index import index, t
-from symbptt.expr.nodes import At, Loss, Matrix
+from symbptt.expr.nodes import At, Loss, Matrix, Scale
 from symbptt.expr.walk import visit
 from symbptt.model.functions import LOSSES
 from symbptt.model.notation import split
 
 Reduce: TypeAlias = Literal["mean", "sum", "last", "once"]
+
+
+SIZE_MEANT = "; if the size {0} is meant, a size cannot stand in an equation"
 
 
 class ModelError(ValueError):
@@ -147,6 +150,17 @@ class Parts:
         return tuple(dict.fromkeys(term.loss.name for term in self.losses if term.opaque))
 
     @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """The names of parameters, data and constants that no equation, loss or weight reads."""
+        trees = [*(e.right for e in (*self.equations, *self.computed)), *(term.loss for term in self.losses)]
+        nodes = [node for tree in trees for node in visit(tree)]
+        scalars = [*(node.args[0] for node in nodes if isinstance(node, Scale)), *(x.weight for x in self.losses)]
+        read = {node.family if isinstance(node, At) else node for node in nodes if isinstance(node, At | MatrixSymbol)}
+        read |= {symbol for c in scalars for symbol in c.free_symbols} | {term.mask for term in self.losses}
+        declared = (*self.parameters, *self.static, *self.inputs, *self.targets, *self.constants)
+        return tuple(str(v.name) for v in declared if v not in read)
+
+    @cached_property
     def counts(self) -> dict[str, Symbol]:
         """For each mask by whose sum a mean divides, the symbol of Σ_t m_t: M, or M_m if there are several masks m.
 
@@ -183,10 +197,11 @@ def _ordered(parts: Parts) -> tuple[Equation, ...]:
     return tuple(parts.defined[name] for name in in_order(_same_time(parts)))
 
 
-def in_order(needs: Mapping[str, Mapping[str, int]]) -> list[str]:
+def in_order(needs: Mapping[str, Mapping[str, int]], sizes: Collection[str] = ()) -> list[str]:
     """The names in an order in which each stands behind all that it needs; stable otherwise.
 
-    `needs` gives for each name the names that its equation reads at t, and where in its text.
+    `needs` gives for each name the names that its equation reads at t, and where in its text; `sizes` are the names
+    that sizes have too.
 
     Raises:
         ModelError: a name needs itself, at the place that closes the circle.
@@ -201,14 +216,14 @@ def in_order(needs: Mapping[str, Mapping[str, int]]) -> list[str]:
                 trail.popitem()
                 done[name] = None
             elif other in trail:
-                raise _circle([*trail, other], needs[name][other])
+                raise _circle([*trail, other], needs[name][other], other in sizes)
             else:
                 trail[other] = iter(needs[other])
     return list(done)
 
 
-def _circle(trail: list[str], offset: int) -> ModelError:
+def _circle(trail: list[str], offset: int, size: bool) -> ModelError:
     name = trail[-1]
     chain = " needs ".join(f"{n}[t]" for n in trail[trail.index(name):])
-    return ModelError(f"{name} depends on its own value at t: {chain}; read one of them at t-1", "equations",
-                      trail[-2], offset)
+    return ModelError(f"{name} depends on its own value at t: {chain}; read one of them at t-1"
+                      + SIZE_MEANT.format(name) * size, "equations", trail[-2], offset)

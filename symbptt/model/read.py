@@ -12,17 +12,26 @@ from typing import Any, cast, get_args
 
 from sympy import MatrixSymbol, Symbol
 
-from symbptt.expr.index import t
-from symbptt.expr.nodes import At
+from symbptt.expr.index import index, t
+from symbptt.expr.nodes import At, Matrix
 from symbptt.expr.shape import shape_text
 from symbptt.model import locate
 from symbptt.model.checks import names_once
 from symbptt.model.language import read_assumption, read_equation, read_loss, read_shape, same_time
 from symbptt.model.locate import Document, InputError, read_toml
-from symbptt.model.names import check_line, check_model_name, check_name, constant_symbol, did_you_mean, size_symbol
+from symbptt.model.names import (
+    check_line,
+    check_model_name,
+    check_name,
+    check_variable_name,
+    constant_symbol,
+    did_you_mean,
+    size_symbol,
+)
+from symbptt.model.operators import redeclared, would_fit
 from symbptt.model.parts import in_order
 from symbptt.model.reading import Scope, Text, parse
-from symbptt.model.spec import Equation, LossTerm, Model, ModelError, Reduce, Size
+from symbptt.model.spec import Equation, LossTerm, Model, ModelError, Reduce, Size, initial_name
 
 LARGEST = 2**18
 """The most bytes of a model file."""
@@ -62,6 +71,8 @@ def load(source: str | Path) -> Model:
     Raises:
         InputError: it is neither, the file cannot be read, or what it says is wrong.
     """
+    if source == "":
+        raise InputError(f"an empty text names no model; built-in: {', '.join(library())}", '""')
     if isinstance(source, str) and source in library():
         return loads(source_text(source), f"{source}.toml")
     return loads(_file_text(source), str(source))
@@ -114,6 +125,7 @@ def _model(document: Document) -> Model:
             with _blaming(document, table, key):
                 check_line(tables[table][key])
     sizes = {name: size_symbol(name) for name in tables["sizes"]}
+    _no_shapes(document, tables["constants"], sizes)
     shaped = {table: _symbols(document, table, tables[table], sizes) for table in SHAPED}
     families = shaped["inputs"] | shaped["targets"] | shaped["states"]
     constant = shaped["parameters"] | shaped["static"]
@@ -189,7 +201,7 @@ def _strings(document: Document, table: str) -> dict[str, str]:
         raise document.at_value((table,), f"[{table}] must be a table, not {_kind(entries)}")
     for name in entries:
         with _blaming(document, table, name, key=True):
-            check_name(name)
+            (check_variable_name if table in (*SHAPED, "equations") else check_name)(name)
         if table in ("sizes", "constants") and not isinstance(entries[name], str):
             raise document.at_value((table, name), f"{name} must be a string in quotes, not {_kind(entries[name])}; "
                                                    "it stays a symbol, and the string says what it is")
@@ -213,13 +225,25 @@ def _symbol(document: Document, table: str, name: str, written: str, sizes: dict
     return MatrixSymbol(name, *shape, *[1] * (2 - len(shape)))
 
 
+def _no_shapes(document: Document, constants: dict[str, str], sizes: dict[str, Symbol]) -> None:
+    """Refuse a constant whose text is a shape, for somebody takes it for a matrix."""
+    for name, said in constants.items():
+        try:
+            shape = read_shape(said, sizes)
+        except ModelError:
+            continue
+        if any(size.free_symbols for size in shape):
+            raise document.at_value(("constants", name), f"{said!r} is a shape, but {name} is a scalar, and its text "
+                                    "says what it is; matrices and columns stand in [parameters]")
+
+
 def _equations(document: Document, texts: dict[str, str], scope: Scope) -> tuple[Equation, ...]:
     parsed: dict[str, Text] = {}
     for name, text in texts.items():
         with _blaming(document, "equations", name):
             parsed[name] = parse(text)
     with _blaming(document):
-        order = in_order({name: same_time(text, texts) for name, text in parsed.items()})
+        order = in_order({name: same_time(text, texts) for name, text in parsed.items()}, scope.sizes)
     done = {name: _equation(document, name, parsed[name], scope) for name in order}
     return tuple(done[name] for name in texts)
 
@@ -234,6 +258,7 @@ def _equation(document: Document, name: str, text: Text, scope: Scope) -> Equati
                 raise ModelError(f"{name} is not a column: its shape is {shape_text(right.shape)}; what an equation "
                                  "defines is a column", offset=text.start)
             scope.families[name] = MatrixSymbol(name, rows, 1)
+        _fits(scope.families[name], At(scope.families[name], t), right, text)
     return Equation(At(scope.families[name], t), right)
 
 
@@ -251,8 +276,21 @@ def _initial(document: Document, key: str, scope: Scope, states: dict[str, Matri
                              f"the state {first} at time 0{hint}")
         time = 0 if past in (None, "_0") else -int(past[2:])
     with _blaming(document, "initial", key):
-        right = read_equation(parse(_string(document, ("initial", key))), scope)
-    return Equation(At(states[name], time), right)
+        text = parse(_string(document, ("initial", key)))
+        left = At(states[name], time)
+        right = read_equation(text, scope, f"; leave it out, and {initial_name(left)} is data")
+        _fits(states[name], left, right, text)
+    return Equation(left, right)
+
+
+def _fits(declared: MatrixSymbol, left: At, right: Matrix, text: Text) -> None:
+    """Refuse a right-hand side of another shape than the declared one, and say what would be right."""
+    if right.shape == declared.shape:
+        return
+    own = f'{declared} declared "{right.shape[0]}"' if right.shape[1] == 1 and left.time == index(t) else ""
+    raise ModelError(f"the right-hand side of {left} has shape {shape_text(right.shape)}, but {declared} was declared "
+                     f"{shape_text(declared.shape)}{would_fit(own, redeclared(right, declared.shape))}",
+                     offset=text.start)
 
 
 def _terms(document: Document) -> int:

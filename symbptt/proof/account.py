@@ -17,6 +17,9 @@ class ProvedStatement:
     theorem: Theorem
     proof: Proof
 
+    def __repr__(self) -> str:
+        return f"<{self.key}: {self.theorem.left} = {self.theorem.right}, {len(self.proof.steps)} steps>"
+
 
 @dataclass(frozen=True)
 class Row:

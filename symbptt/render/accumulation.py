@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 
 from sympy import MatrixSymbol
 
@@ -88,10 +87,11 @@ def _changes(d: Derivation) -> Iterator[Item]:
     said += [say("not_reached", values=formulas(*still))] if still else []
     yield Paragraph((*said, say("tangent", total=Formula(Tangent(direct[0].left.args[0])))))
     yield from map(display, (line for line in total if line.lo is not None))
-    before = (line for line in total if line.lo is None)
-    for key, lines in groupby(before, lambda line: "start_given" if type(line.forms[0]) is Zero else "start_computed"):
-        yield paragraph(key)
-        yield from map(display, lines)
+    before = [line for line in total if line.lo is None]
+    keys = {"start_given" if type(line.forms[0]) is Zero else "start_computed" for line in before}
+    if keys:
+        yield paragraph("start_mixed" if len(keys) > 1 else keys.pop())
+    yield from map(display, before)
 
 
 def _solved(d: Derivation) -> Iterator[Item]:
@@ -106,7 +106,18 @@ def _solved(d: Derivation) -> Iterator[Item]:
         yield _recursion(*letters)
     yield paragraph("forward_start" if type(lines[0].forms[-1]) is Plus else "forward")
     yield from map(display, lines)
-    yield paragraph("forward_proof", equations=references(*lines))
+    yield Paragraph((*_transposed(d, letters), say("forward_proof", equations=references(*lines))))
+
+
+def _transposed(d: Derivation, letters: tuple[Line, ...]) -> Iterator[Sentence]:
+    """That the factors are those of the backward sum, transposed; which letter gathers them."""
+    closed = references(*d.of_kind("closed"))
+    if d.closed is None or d.closed.trivial:
+        return
+    if letters:
+        yield say("forward_same_letters", closed=closed, letter=Formula(letters[min(1, len(letters) - 1)].left))
+    else:
+        yield say("forward_same", closed=closed)
 
 
 def _recursion(stacked: Line, transition: Line, drive: Line) -> Display:

@@ -50,10 +50,10 @@ GROUPS = ("written", "written_parameters", "written_static", "written_given", "w
 def derivation(d: Derivation) -> Section:
     """Each gradient of a variable with a time index: along which edges, by which rules, on which equations."""
     items: list[Item] = [paragraph("derivation", objective=Formula(OBJECTIVE))]
-    for line in d.of_kind(*TIMED):
-        items += [Paragraph((_in_case(d, line),)), display(line)]
-        items += [paragraph("later_assumed", equations=references(q), equation=assumption(d, q))
-                  for q in d.of_kind("assumed") if general(d, q) == line]
+    for line in d.of_kind(*TIMED, "assumed"):
+        before = paragraph("assumed", equation=assumption(d, line), equations=references(*general(d, line))) \
+            if line.kind == "assumed" else Paragraph((_in_case(d, line),))
+        items += [before, display(line)]
     if d.steps is not None and not d.of_kind("written"):
         items.append(paragraph("written_none", steps=Steps(d.steps)))
     return Section("derivation", tuple(items))
@@ -96,7 +96,9 @@ def _why(d: Derivation, line: Line) -> Sentence:
         return say(key, losses=_losses(d, line), **places)
     key = "chain_direct" if reads_direct else "chain_only" if len(set(through)) == 1 else "chain"
     if line.kind == "initial":
-        return say(f"{key}_initial", consumers=formulas(*through), how=how(d, line), **places)
+        computed = [q for q in d.of_kind("model") if q.left == variable]
+        places |= {"computed": references(*computed)} if computed else {}
+        key = f"{key}_computed" if computed else f"{key}_initial"
     return say(key, consumers=formulas(*through), how=how(d, line), **places)
 
 
@@ -202,16 +204,14 @@ def _with_chain(line: Line) -> Display:
 def _instances(d: Derivation, steps: int) -> Iterator[Item]:
     """Initial states and inputs that are not listed, because a general equation says it all."""
     listed = {line.left for line in d.of_kind("written")}
-    runs: dict[MatrixSymbol, list[At]] = {}
-    general: list[Line] = []
+    runs: dict[Line, list[At]] = {}
     for left, step in sorted(d.unrolled.items(), key=lambda pair: _time(pair[1])):
         line = instance_of(d.lines, step, steps) if left not in listed else None
         if line is not None:
-            runs.setdefault(step.target.family, []).append(step.target)
-            general.append(line)
-    if general:
-        ends = [Run(v[0], v[-1]) for v in runs.values()]
-        yield paragraph("written_instances", values=several(*ends), equations=references(*general))
+            runs.setdefault(line, []).append(step.target)
+    ends = [Run(runs[line][0], runs[line][-1]) for line in sorted(runs, key=lambda line: line.number)]
+    if ends:
+        yield paragraph("written_instances", values=several(*ends), equations=references(*runs))
 
 
 def _time(step: AdjointStep) -> int:

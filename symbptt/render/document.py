@@ -20,6 +20,7 @@ from symbptt.render.outline import (
     Before,
     Count,
     Display,
+    Dots,
     Equal,
     Expected,
     Formula,
@@ -54,6 +55,12 @@ EXACT = 10 ** 12
 """Numbers from here on are given by a power of ten."""
 MOST, BEGINNING = 60, 8
 """A display of more lines than the first is cut, each formula in it after as many as the second."""
+LONGEST = 60
+"""Nothing longer is kept on one line of a sentence."""
+SOLID = 40
+"""A formula of so many characters is not broken in a sentence."""
+GLUE = "\N{NO-BREAK SPACE}"
+"""Stands for the spaces of plain text at which no line is broken."""
 SHORT = 3
 """Up to so many members of a family are listed; more are written with dots."""
 
@@ -61,7 +68,7 @@ SHORT = 3
 def outline(d: Derivation) -> tuple[Section, ...]:
     """The sections of a derivation in reading order."""
     sections = (forward.model(d), forward.graph(d), chain.derivation(d), chain.written(d), solution.closed(d),
-                solution.proof(d), solution.assumed(d), chain.gradients(d), chain.static(d), chain.ends(d),
+                solution.proof(d), chain.gradients(d), chain.static(d), chain.ends(d),
                 accumulation(d), truncation(d), reuse.storage(d), reuse.basis(d))
     return tuple(s for s in sections if s is not None)
 
@@ -144,7 +151,7 @@ class Writer:
 
     def math(self, text: str) -> str:
         """Inline mathematics."""
-        return f"{self.form.inline}{text}{self.form.inline}"
+        return glued(text) if self.form.plain else f"{self.form.inline}{text}{self.form.inline}"
 
     def heading(self, v: Heading) -> str:
         """The title of a section, as sentences name it."""
@@ -239,8 +246,8 @@ class Writer:
 
     def _relation(self, r: Relation, words: str, beside: bool, width: int, most: int) -> list[Row]:
         lines = self._shortened(self._folded(self.layout.lines(r.right, width), width), most)
-        above = textwrap.wrap(words, width - MARGIN) if words and not beside else []
-        note = self.form.note.format(words) if words and beside else ""
+        above = textwrap.wrap(f"[{words}]", width - MARGIN, subsequent_indent=" ") if words and not beside else []
+        note = self.form.note.format(f"[{words}]") if words and beside else ""
         return [*(Row("", self.form.note.format(line)) for line in above),
                 Row("", f"{self.symbols.equal} {lines[0]}", note), *(Row("", self.symbols.quad + x) for x in lines[1:])]
 
@@ -271,7 +278,7 @@ class Writer:
         """The beginning of a formula that no one would read, and how many lines it goes on."""
         if len(lines) <= most:
             return lines
-        more = self.language.sentences["more_lines"].format(number=len(lines) - BEGINNING)
+        more = f"[{self.language.sentences['more_lines'].format(number=len(lines) - BEGINNING)}]"
         return [*lines[:BEGINNING], f"{self.symbols.dots} {self.form.note.format(more).strip()}"]
 
     def _conditioned(self, rows: list[Row], condition: str, d: Display, width: int) -> list[Row]:
@@ -284,8 +291,9 @@ class Writer:
         """Lines of plain text that are still too long, folded at spaces."""
         if not self.form.plain:
             return lines
-        return [x for line in lines for x in textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False,
-                                                           subsequent_indent=self.symbols.quad)]
+        return [unglued(x) for line in lines for x in textwrap.wrap(
+            glued(line, "1["), width, break_long_words=False, break_on_hyphens=False,
+            subsequent_indent=self.symbols.quad)]
 
     def _lined_up(self, rows: list[Row]) -> tuple[Row, ...]:
         left, body = (max(len(cell) for cell in cells) for cells in zip(*((r.left, r.body) for r in rows), strict=True))
@@ -294,7 +302,8 @@ class Writer:
 
     def reasons(self, values: tuple[Value, ...]) -> str:
         """Why a row follows; equations by bare label, since the row stands in a formula."""
-        numbers = [f"({v.label})" for v in values if isinstance(v, Ref)]
+        labels = (v.label for v in values if isinstance(v, Ref))
+        numbers = [f"({label})" for label in sorted(labels, key=lambda x: (not x.isdigit(), int(x.lstrip("T"))))]
         laws = [self.value(v) for v in values if not isinstance(v, Ref)]
         key = "reason" if len(numbers) == 1 else "reason_more"
         equations = [self.language.sentences[key].format(equations=self.language.joined(numbers))] if numbers else []
@@ -306,6 +315,26 @@ class Writer:
         fits = all(self.fits(d) for d in displays if any(r.reasons for r in d.relations))
         items = tuple(PLACED[type(item)](self, item, fits if self.form.plain else None) for item in section.items)
         return Part(self.language.titles[section.title], items)
+
+
+def unglued(text: str) -> str:
+    """The text with its spaces."""
+    return text.replace(GLUE, " ")
+
+
+def glued(text: str, start: str = "") -> str:
+    """The formula with no space at which a line may break between `start` and the bracket that closes it.
+
+    Without a start: nowhere if the formula is short, else outside of all brackets.
+    """
+    if not start and len(text) <= SOLID:
+        return text.replace(" ", GLUE)
+    made, depth = "", 0
+    for k, c in enumerate(text):
+        opens = c in "([{" and (depth > 0 or text[:k + 1].endswith(start))
+        depth += opens - (c in ")]}" and depth > 0)
+        made += GLUE if c == " " and depth else c
+    return made if start or max(map(len, made.split(" "))) <= LONGEST else text
 
 
 COUNTED = ("equations", "losses", "values", "recursion")
@@ -327,6 +356,7 @@ VALUES: dict[type[object], Callable[[Writer, Any], str]] = {
     Heading: lambda w, v: w.heading(v),
     Count: lambda w, v: w.count(v.number),
     Verbatim: lambda w, v: w.form.escape(v.text),
+    Dots: lambda w, _: w.math(w.symbols.dots),
     Phrase: lambda w, v: w.language.phrases[v.table][v.key],
     Several: lambda w, v: w.language.joined([w.value(x) for x in v.values]),
     Sentence: lambda w, v: w.sentence(v),
@@ -350,4 +380,5 @@ def document(d: Derivation, form: Format, lang: str) -> str:
     template = environment().get_template(f"{form.name}/document{form.suffix}.jinja")
     text = template.render(stamp=stamp(d, form.name), title=title, source=source,
                            opening=writer.sentence(opening(d)), parts=[writer.part(section) for section in outline(d)])
+    text = unglued(text) if form.plain else text
     return "\n".join(line.rstrip() for line in text.split("\n"))

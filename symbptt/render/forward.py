@@ -142,7 +142,7 @@ def sources(right: Matrix) -> tuple[Matrix, ...]:
 def graph(d: Derivation) -> Section:
     """What each variable is computed from; for a small given T also at each time."""
     m = d.model
-    ends = several(*dict.fromkeys(run for term in m.losses for run in _read(term)))
+    ends = several(*_members(tuple(a for term in m.losses for a in _read(term))))
     points = [_computed(e.left, sources(e.right)) for e in m.order]
     points.append(say("computed", variable=Formula(OBJECTIVE), sources=ends))
     items: list[Item] = [paragraph("graph", when=ALWAYS), Listing(tuple(points))]
@@ -155,13 +155,23 @@ def graph(d: Derivation) -> Section:
     return Section("graph", tuple(items))
 
 
-def _read(term: LossTerm) -> Iterator[Value]:
+def _read(term: LossTerm) -> Iterator[Run | Matrix]:
     """What a term of the objective reads: over all steps, at the last one, or once."""
     for a in sources(term.loss if term.mask is None else Times(At(term.mask, t), term.loss)):
         if isinstance(a, At) and term.reduce != "last":
             yield Run(substitute(a, {t: Index(1)}), substitute(a, {t: index(T)}))
         else:
-            yield Formula(at_last(a))
+            yield at_last(a)
+
+
+def _members(read: tuple[Run | Matrix, ...]) -> Iterator[Value]:
+    """Each value that the objective reads once, what has no time last."""
+    runs = tuple(dict.fromkeys(r for r in read if isinstance(r, Run)))
+    ends = {r.last for r in runs}
+    yield from runs
+    single = tuple(dict.fromkeys(a for a in read if not isinstance(a, Run) and a not in ends))
+    yield from (Formula(a) for a in single if isinstance(a, At))
+    yield from (Formula(a) for a in single if not isinstance(a, At))
 
 
 def _computed(left: Matrix, read: tuple[Matrix, ...]) -> Sentence:
@@ -175,7 +185,20 @@ def _unrolled(d: Derivation, steps: int) -> Iterator[Sentence]:
         rule: dict[IndexVar, Index] = {t: Index(time)}
         for e in d.model.order:
             yield _computed(substitute(e.left, rule), tuple(substitute(a, rule) for a in sources(e.right)))
-    read = dict.fromkeys(substitute(a, {t: Index(time)}) for time in range(1, steps + 1)
-                         for term in d.model.losses if term.reduce != "last" or time == steps
-                         for a in sources(term.loss if term.mask is None else Times(At(term.mask, t), term.loss)))
-    yield say("computed", variable=Formula(OBJECTIVE), sources=formulas(*read))
+    read = [substitute(a, {t: Index(time)}) for time in range(1, steps + 1)
+            for term in d.model.losses if term.reduce != "last" or time == steps
+            for a in sources(term.loss if term.mask is None else Times(At(term.mask, t), term.loss))]
+    families = dict.fromkeys(a.family for a in read if isinstance(a, At))
+    runs = (run for v in families for run in _runs({a for a in read if isinstance(a, At) and a.family == v}))
+    once = tuple(Formula(a) for a in dict.fromkeys(read) if not isinstance(a, At))
+    yield say("computed", variable=Formula(OBJECTIVE), sources=several(*runs, *once))
+
+
+def _runs(members: set[At]) -> Iterator[Run]:
+    """The members of a family at given times as runs of times that follow one another."""
+    ordered = sorted(members, key=lambda a: a.time.const)
+    start = 0
+    for k, a in enumerate(ordered):
+        if k == len(ordered) - 1 or ordered[k + 1].time != a.time + 1:
+            yield Run(ordered[start], a)
+            start = k + 1

@@ -6,16 +6,19 @@ from collections.abc import Iterator
 
 from sympy import Integer, MatrixSymbol, Rational, Symbol
 
-from symbptt.derivation import Derivation
+from symbptt.derivation import Derivation, Kind
 from symbptt.expr.build import apply, scale, selected
 from symbptt.expr.index import T, t
-from symbptt.expr.nodes import ONE, Apply, Block, Delta, Diagonal, Hadamard, Matrix, Ones, Times
+from symbptt.expr.nodes import ONE, Apply, At, Block, Delta, Diagonal, Hadamard, Matrix, Ones, Times, Transpose
 from symbptt.expr.walk import visit
 from symbptt.model.functions import ENTRYWISE, FUNCTIONS, VECTOR_FUNCTIONS
-from symbptt.render.outline import Equal, Formula, Scalar, Sentence, say, several
+from symbptt.model.notation import split
+from symbptt.render.outline import Dots, Equal, Formula, Scalar, Sentence, say, several
 
-ARGUMENT, VALUE = ("z", "a", "s", "v", "xi"), ("y", "r", "w", "u", "eta")
+ARGUMENT, VALUE = ("z", "a", "s", "v", "zeta", "omega"), ("y", "r", "w", "u", "eta", "psi")
 """What z and y = φ(z) are called, whichever name is free."""
+TAKEN: tuple[Kind, ...] = ("letter", "forward_letter", "randomised")
+"""The kinds of lines that give names of their own."""
 LENGTH = Symbol("n", integer=True, positive=True)
 
 
@@ -33,11 +36,16 @@ def slope(name: str, z: Matrix, y: Matrix) -> Matrix | None:
 
 
 def letters(d: Derivation, *wanted: str) -> MatrixSymbol:
-    """A column under the first of these names that the model does not use."""
+    """A column under the first of these names that nothing in the document has, with or without subscripts."""
     m = d.model
-    taken = {v.name for v in (*m.parameters, *m.static, *m.families.values(), *m.constants)}
-    taken |= {size.name for size in m.sizes}
-    return MatrixSymbol(next((w for w in wanted if w not in taken), f"{wanted[0]}_"), LENGTH, ONE)
+    symbols = (*m.parameters, *m.static, *m.families.values(), *m.constants, *m.counts.values(), *m.sizes)
+    taken = {str(v.name) for v in symbols} | {"L", "T", "I", "t"}
+    parts = (e for line in d.of_kind(*TAKEN) for form in (line.left, *line.forms) for e in visit(form))
+    taken |= {str(e.family.name if isinstance(e, At) else e.name) for e in parts if isinstance(e, At | MatrixSymbol)}
+    taken |= {line.name for line in d.of_kind("chunk")} | {str(v.name) for v in (d.closed.bound if d.closed else ())}
+    taken |= {split(name).base for name in taken}
+    numbered = (f"{wanted[0]}_{k}" for k in range(1, len(taken) + 2))
+    return MatrixSymbol(next(w for w in (*wanted, *numbered) if w not in taken), LENGTH, ONE)
 
 
 def differentiated(d: Derivation) -> Iterator[Matrix]:
@@ -97,7 +105,8 @@ def notation(d: Derivation) -> Iterator[Sentence]:
     if rows is not None and picked is not None:
         name = letters(d, "A", "B", "C", "D", "Q").name
         matrix = MatrixSymbol(name, rows.shape[1], LENGTH)
-        yield say("rows", example=Formula(Times(rows, matrix)), matrix=Formula(matrix), start=Scalar(picked[0]),
-                  stop=Scalar(picked[1]))
+        spread = Times(Transpose(rows), MatrixSymbol(z.name, rows.shape[0], ONE))
+        yield say("rows", example=Formula(Times(rows, matrix)), matrix=Formula(matrix), first=Scalar(picked[0] + 1),
+                  dots=Dots(), stop=Scalar(picked[1]), turned=Formula(spread), vector=Formula(z))
     if Delta in kinds:
         yield say("delta", example=Formula(Delta(t, T)))

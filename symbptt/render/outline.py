@@ -117,6 +117,11 @@ class Heading:
 
 
 @dataclass(frozen=True)
+class Dots:
+    """The dots of a list that goes on."""
+
+
+@dataclass(frozen=True)
 class Count:
     """How many there are of something."""
 
@@ -154,7 +159,7 @@ class Sentence:
 
 
 Value: TypeAlias = (Formula | Equal | Expected | Scalar | Space | Run | When | Before | Steps | AtLeast | Ref | Span |
-                    Heading | Count | Verbatim | Phrase | Several | Sentence)
+                    Heading | Dots | Count | Verbatim | Phrase | Several | Sentence)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ from symbptt.render.outline import (
 )
 from symbptt.render.solution import assumption, definitions, equation_of, hypotheses
 
+SMALLEST = 2
+"""Ranges of times are joined as for so many steps or more."""
 COMPUTED = ("direct", "boundary", "adjoint", "initial", "gradient")
 """The kinds of lines by which gradients are computed."""
 DEFINITIONS = {"recursions": ("direct", "adjoint", "initial"), "parameters": ("gradient",),
@@ -43,27 +45,59 @@ def storage(d: Derivation) -> Section:
     uses = tuple(_uses(d, lines))
     if uses:
         items += [paragraph("stored"), Listing(uses)]
-    needs = tuple(_needs(lines))
+    needs = tuple(_needs(d, lines))
     if needs:
         items += [paragraph("needed"), Listing(needs)]
     return Section("storage", tuple(items))
 
 
 def _uses(d: Derivation, lines: list[Line]) -> Iterator[Sentence]:
-    for e in d.model.equations:
-        family = e.left.family
-        users = [line for line in lines if any(
-            isinstance(n, Adjoint) and isinstance(n.of, At) and n.of.family == family for n in visit(line.forms[-1]))]
+    """Each gradient that another one reads, and where: of a family over the steps, of a value before the first step."""
+    read = {line: {n.of for n in visit(line.forms[-1]) if isinstance(n, Adjoint) and isinstance(n.of, At)}
+            for line in lines}
+    families = [e.left.family for e in d.model.equations]
+    for member in (*(At(family, t) for family in families), *d.model.initial):
+        users = [line for line, found in read.items() if any(
+            a == member or (member.time == index(t) and a.family == member.family and a not in d.model.initial)
+            for a in found)]
         if users:
-            yield say("used", gradient=Formula(Adjoint(At(family, t))), equations=references(*users))
+            yield say("used", gradient=Formula(Adjoint(member)), equations=references(*users))
 
 
-def _needs(lines: list[Line]) -> Iterator[Sentence]:
+def _needs(d: Derivation, lines: list[Line]) -> Iterator[Sentence]:
+    """Each family whose values gradients read: at which times, and in which equations."""
+    runs: dict[Line, set[Run]] = {}
     for line in lines:
         bounds = {t: (line.lo, line.hi)} if line.lo is not None and line.hi is not None else {}
-        runs = dict.fromkeys(_values(line.forms[-1], bounds))
-        if runs:
-            yield say("needs", gradient=Formula(line.left), equation=references(line), values=several(*runs))
+        runs[line] = set(_values(line.forms[-1], bounds))
+    for family in (*(e.left.family for e in d.model.equations), *d.model.inputs, *d.model.targets):
+        found = {line: own for line in lines if (own := {r for r in runs[line] if r.first.family == family})}
+        if found:
+            joined = _joined(r for own in found.values() for r in own)
+            yield say("needs", members=several(*joined), equations=references(*found))
+
+
+def _joined(runs: Iterable[Run]) -> list[Run]:
+    """Runs that overlap or follow one another as one."""
+    made: list[Run] = []
+    for run in sorted(runs, key=lambda r: (*_order(r.first.time), *_order(r.last.time))):
+        before = made[-1] if made else None
+        if before is not None and _reaches(before.last.time + 1, run.first.time):
+            made[-1] = Run(before.first, max(before.last, run.last, key=lambda a: _order(a.time)))
+        else:
+            made.append(run)
+    return made
+
+
+def _order(time: Index) -> tuple[bool, int]:
+    return bool(time.terms), time.const
+
+
+def _reaches(end: Index, start: Index) -> bool:
+    """Whether start ≤ end, for T ≥ 2 where one of them is T + c and the other a number."""
+    if bool(end.terms) == bool(start.terms):
+        return start.const <= end.const
+    return bool(end.terms) and start.const <= end.const + SMALLEST
 
 
 def _values(e: Matrix, bounds: dict[IndexVar, tuple[Index, Index]]) -> Iterator[Run]:

@@ -8,8 +8,20 @@ from symbptt.bptt.closed import ClosedForm
 from symbptt.derivation import Derivation, Line
 from symbptt.expr.build import children, rebuild
 from symbptt.expr.index import Index, index, t
-from symbptt.expr.nodes import Adjoint, At, Identity, Matrix, Plus, Power, Product, Tangent, Times
-from symbptt.expr.walk import visit
+from symbptt.expr.nodes import (
+    Adjoint,
+    At,
+    Block,
+    Diagonal,
+    Identity,
+    Matrix,
+    Plus,
+    Power,
+    Product,
+    Tangent,
+    Times,
+)
+from symbptt.expr.walk import substitute, visit
 from symbptt.proof.account import Row
 from symbptt.render.forward import display
 from symbptt.render.outline import (
@@ -24,6 +36,7 @@ from symbptt.render.outline import (
     Relation,
     Scalar,
     Section,
+    Sentence,
     Steps,
     Value,
     paragraph,
@@ -50,15 +63,19 @@ def _closed(d: Derivation) -> Iterator[Item]:
     recursion = references(*(d.line("adjoint", v.name) for v in form.carried))
     letters = d.of_kind("letter")
     if letters:
+        single = len(letters) == 1
         yield from _counted(d, form)
-        yield paragraph("letters", recursion=recursion)
+        yield Paragraph((say("letter", recursion=recursion),) if single else
+                        (say("letters", recursion=recursion), *_explained(form)))
         yield from map(display, letters)
-        yield paragraph("recursion_in_letters")
+        yield paragraph("recursion_in_letter" if single else "recursion_in_letters")
         yield Display(form.stacked, (Relation(form.step(index(t))),))
         yield paragraph("unrolled_letters")
     else:
         yield paragraph("unrolled", recursion=recursion)
     yield from map(display, d.of_kind("closed"))
+    if any(isinstance(run, Product) for run in _runs(d.line("closed").forms[-1])):
+        yield paragraph("product_order", index=Scalar(form.bound[1]), identity=Formula(Identity(form.stacked.shape[0])))
     if d.of_kind("reversed"):
         yield paragraph("reversed")
         yield from map(display, d.of_kind("reversed"))
@@ -73,12 +90,28 @@ def _closed(d: Derivation) -> Iterator[Item]:
             yield Display(Adjoint(At(v, t)), (Relation(Times(row, form.stacked)),))
 
 
+def _explained(form: ClosedForm) -> Iterator[Sentence]:
+    """What the letters of G_t = N_t (K_{t+1} G_{t+1} + b_t) hold, and what picks the gradients of the variables."""
+    stacked, transition, drive, *further = (letter.left for letter in form.letters)
+    yield say("letters_blocks", stacked=Formula(stacked), transition=Formula(substitute(transition, {t: index(t) + 1})),
+              drive=Formula(drive))
+    picks = {v: form.select[v.name] for v in form.carried}
+    for letter in further:
+        if letter not in picks.values():
+            yield say("letters_within", within=Formula(letter), identity=Formula(Identity(letter.shape[0])),
+                      time=Scalar(t))
+    yield say("letters_select", picks=several(*(
+        say("letters_pick", selector=Formula(row), gradient=Formula(Adjoint(At(v, t))))
+        for v, row in picks.items() if row is not None)))
+
+
 def _counted(d: Derivation, form: ClosedForm) -> Iterator[Item]:
     """How many words the carried gradients have without letters, for a given T."""
     if d.steps is not None and d.word_counts:
         counts = (say("word_count", count=Count(d.word_counts[v.name]), gradient=Formula(Adjoint(At(v, Index(1)))))
                   for v in form.carried)
-        yield paragraph("word_counts", steps=Steps(d.steps), counts=several(*counts))
+        key = "word_counts" if len(form.letters) > 1 else "word_counts_single"
+        yield paragraph(key, steps=Steps(d.steps), counts=several(*counts))
 
 
 def _remark(d: Derivation, form: ClosedForm) -> Iterator[Item]:
@@ -94,11 +127,22 @@ def _remark(d: Derivation, form: ClosedForm) -> Iterator[Item]:
     else:
         long = sum(1 for _ in visit(run.body)) > LONG
         said = [say("remark_long", **places) if long else say("remark_product", factor=Formula(run.body), **places)]
+    said += [say("remark_gate", diagonal=Formula(e), gate=Formula(e.args[0])) for e in passed_on(form)]
     names = {q.name for q in d.of_kind("total") if next(_runs(q.forms[-1]), None) is not None}
     affected = [Formula(Adjoint(p)) for p in d.model.parameters if p.name in names]
     if affected:
         said.append(say("remark_parameters", values=several(*affected)))
     yield Paragraph(tuple(said))
+
+
+def passed_on(form: ClosedForm) -> list[Diagonal]:
+    """The summands diag(v), with nothing else in them, of the transition or of a block on the diagonal of K."""
+    heads = {letter.left: letter.right for letter in form.letters}
+    whole = heads.get(form.transition, form.transition)
+    inner = [heads[e] for e in flattened(whole, Times) if e in heads] if isinstance(whole, Times) else [whole]
+    cells = [row[k] for e in inner if isinstance(e, Block) and e.shape[0] == e.shape[1] for k, row in enumerate(e.rows)]
+    found = (a for e in (cells or [whole]) for a in (flattened(e, Plus) if isinstance(e, Plus) else (e,)))
+    return list(dict.fromkeys(a for a in found if isinstance(a, Diagonal)))
 
 
 def _runs(e: Matrix) -> Iterator[Power | Product]:
@@ -124,25 +168,16 @@ def proof(d: Derivation) -> Section | None:
         paragraph("proved", closed=number)))
 
 
-def assumed(d: Derivation) -> Section | None:
-    """What a gradient becomes under what the model assumes."""
-    items: list[Item] = []
-    for line in d.of_kind("assumed"):
-        items += [paragraph("assumed", equation=assumption(d, line), equations=references(general(d, line))),
-                  display(line)]
-    return Section("assumed", tuple(items)) if items else None
-
-
 def assumption(d: Derivation, line: Line) -> Value:
     """The equations that the theorem of a line assumes."""
     found = d.theorems[line.theorem].theorem.assumptions if line.theorem is not None else frozenset()
     return several(*(Equal(a, b) for a, b in sorted(found, key=str)))
 
 
-def general(d: Derivation, line: Line) -> Line:
-    """The line of the same gradient without an assumption."""
-    return next(q for q in d.of_kind("direct", "adjoint", "boundary") if q.name == line.name
-                and type(q.left) is type(line.left))
+def general(d: Derivation, line: Line) -> tuple[Line, ...]:
+    """The lines of the same gradient without an assumption."""
+    return tuple(q for q in d.of_kind("direct", "adjoint", "boundary") if q.name == line.name
+                 and type(q.left) is type(line.left))
 
 
 def _chain(d: Derivation, left: Matrix, rows: tuple[Row, ...]) -> Display:

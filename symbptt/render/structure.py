@@ -165,6 +165,9 @@ def _sliced(p: Printer, factors: list[Matrix]) -> Iterator[tuple[Matrix | None, 
         elif ahead is not None and type(first) is Transpose and _letter(first.args[0]):
             rest.pop(0)
             yield None, _turned(p, p(first.args[0]), ahead)
+        elif ahead is not None and _letter(first):
+            rest.pop(0)
+            yield None, _turned(p, p(Transpose(first)), ahead)
         elif type(first) is Plus and first.shape[0] == ONE and all(map(_is_turned, flattened(first, Plus))):
             text = p.symbols.parenthesised(p(Plus(*map(_back, flattened(first, Plus)))))
             yield None, Piece(p.symbols.transposed(text), Level.SCRIPTED)

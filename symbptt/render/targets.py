@@ -10,22 +10,22 @@ from symbptt.derivation import Derivation
 from symbptt.expr.index import Index, t
 from symbptt.expr.nodes import Block
 from symbptt.proof.account import ProvedStatement
-from symbptt.render.document import Format, Writer, document
+from symbptt.render.document import Format, Writer, document, unglued
 from symbptt.render.escape import latex_words, markdown_words, plain_words
 from symbptt.render.math import Latex, Ruler, Running, latex
 from symbptt.render.numpy_program import numpy_program
-from symbptt.render.outline import AtLeast, When
+from symbptt.render.outline import AtLeast, Equal, When
 from symbptt.render.solution import hypotheses
 from symbptt.render.target import write_all
 from symbptt.render.unicode import Unicode
 from symbptt.render.words import LANGUAGES
 
 LATEX = Format("latex", ".tex", Latex, Ruler, Running, width=74, escape=latex_words, inline="$", ref="({})",
-               condition=r"\qquad ({})", note=r"\qquad\text{{[{}]}}")
+               condition=r"\qquad ({})", note=r"\qquad\text{{{}}}")
 MARKDOWN = Format("markdown", ".md", Latex, Ruler, Running, width=74, escape=markdown_words, inline="$", ref="({})",
-                  condition=r"\qquad ({})", note=r"\qquad\text{{[{}]}}")
+                  condition=r"\qquad ({})", note=r"\qquad\text{{{}}}")
 TEXT = Format("text", ".txt", Unicode, Unicode, Unicode, width=88, escape=plain_words, inline="", ref="({})",
-              condition="    ({})", note="    [{}]", plain=True)
+              condition="    ({})", note="    {}", plain=True)
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,17 @@ def save(derivation: Derivation, folder: Path) -> list[Path]:
 
 
 def theorem(proved: ProvedStatement) -> str:
-    """A theorem in plain text with the range of t for which it holds: a line, or a line for each row of a column."""
+    """A theorem in plain text with the range of t and the assumptions under which it holds; a line a row."""
     writer = Writer(TEXT, LANGUAGES["en"])
     found = proved.theorem
     columns = isinstance(found.left, Block) and isinstance(found.right, Block)
     pairs = zip(found.left.args[1:], found.right.args[1:], strict=True) if columns else [(found.left, found.right)]
     text = "\n".join(f"{writer.print(left)} = {writer.print(right)}" for left, right in pairs)
-    return f"{text}    for {_range(writer, found.hypotheses)}" if found.hypotheses else text
+    needed = [f"for {_range(writer, found.hypotheses)}"] if found.hypotheses else []
+    if found.assumptions:
+        equations = [writer.value(Equal(a, b)) for a, b in sorted(found.assumptions, key=str)]
+        needed.append(f"if {writer.language.joined(equations)}")
+    return unglued(f"{text}    {', '.join(needed)}") if needed else text
 
 
 def _range(writer: Writer, forms: frozenset[Index]) -> str:
@@ -122,17 +126,24 @@ def _range(writer: Writer, forms: frozenset[Index]) -> str:
 
 
 def theorems(found: Iterable[ProvedStatement]) -> Iterator[str]:
-    """Theorems as lines of plain text: the definitions that they use, then each theorem, then how many there are."""
+    """Theorems as lines of plain text: what is given, the definitions; each theorem proved; how many there are."""
     writer = Writer(TEXT, LANGUAGES["en"])
     listed = tuple(found)
-    for d in dict.fromkeys(d for q in listed for d in q.proof.definitions if d.name in q.theorem.used):
+    definitions = dict.fromkeys(d for q in listed for d in q.proof.definitions if d.name in q.theorem.used)
+    if definitions:
+        yield "Given"
+    for d in definitions:
         line = f"{writer.print(d.left)} := {writer.print(d.right)}"
-        yield line if d.lo is None or d.hi is None else f"{line}    for {writer.value(When(d.lo, d.hi))}, 0 beyond"
+        yield line if d.lo is None or d.hi is None else \
+            unglued(f"{line}    for {writer.value(When(d.lo, d.hi))}, 0 beyond")
     yield ""
+    if listed:
+        yield "Proved"
     yield from map(theorem, listed)
     yield ""
     steps = sum(len(q.proof.steps) for q in listed)
-    yield f"{len(listed)} theorems proved; the kernel replayed {steps} steps" if listed else \
+    many = "" if len(listed) == 1 else "s"
+    yield f"{len(listed)} theorem{many} proved; the kernel replayed {steps} steps" if listed else \
         "nothing recurs in this model: every gradient is a single step, and there is nothing to prove"
 
 

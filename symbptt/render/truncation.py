@@ -8,9 +8,9 @@ from sympy import Integer, MatrixSymbol, Symbol
 
 from symbptt.bptt.closed import ClosedForm
 from symbptt.derivation import Derivation, Line
-from symbptt.expr.index import T, index, t
-from symbptt.expr.nodes import ONE, At, Identity, Matrix, Zero
-from symbptt.expr.walk import substitute
+from symbptt.expr.index import Index, T, index, t
+from symbptt.expr.nodes import ONE, At, Identity, Matrix, Plus, Sum, Zero
+from symbptt.expr.walk import substitute, visit
 from symbptt.render.forward import display
 from symbptt.render.notation import letters
 from symbptt.render.outline import (
@@ -29,6 +29,7 @@ from symbptt.render.outline import (
     references,
     say,
 )
+from symbptt.render.structure import flattened
 
 
 def truncation(d: Derivation) -> Section | None:
@@ -51,12 +52,29 @@ def _split(d: Derivation, closed: ClosedForm, uses: int) -> Iterator[Item]:
     yield paragraph("split", closed=references(d.line("closed")), variable=Formula(closed.stacked))
     yield display(whole)
     yield Paragraph((say("split_end", last=last, start=late), say("exact")))
-    if parameters:
-        yield paragraph("split_parameters", start=late)
-        yield from map(display, parameters)
+    data = {v.name for v in d.model.static}
+    for key, lines in (("split_parameters", [line for line in parameters if line.name not in data]),
+                       ("split_static", [line for line in parameters if line.name in data])):
+        if lines:
+            yield paragraph(key, start=late)
+            yield from map(display, lines)
+    inside = [line for line in parameters if _together(line, index(t) + uses)]
+    if inside:
+        yield paragraph("split_inside", equations=references(*inside), kept=Scalar((index(t) + uses - 1).to_expr()),
+                        start=late)
     said = tuple(_kept_whole(d, {line.name for line in parameters}))
     if said:
         yield Paragraph(said)
+
+
+def _together(line: Line, start: Index) -> bool:
+    """Whether a summand of a gradient holds both what is kept and what is left out."""
+    form = line.forms[-1]
+    for part in flattened(form, Plus) if isinstance(form, Plus) else (form,):
+        inner = [e for e in visit(part) if isinstance(e, Sum)]
+        if any(e.lo == start for e in inner) and any(e.hi == start - 1 for e in inner):
+            return True
+    return False
 
 
 def _kept_whole(d: Derivation, cut: set[str]) -> Iterator[Sentence]:
@@ -98,7 +116,7 @@ def _randomised(d: Derivation, closed: ClosedForm) -> Iterator[Item]:
     one = Equal(expected, Identity(ONE))
     yield paragraph("unbiased", equation=one, average=Expected(xi, (Identity(ONE),)))
     yield from map(display, d.of_kind("unbiased"))
-    p = Symbol(str(letters(d, "p", "q", "r").name))
+    p = Symbol(str(letters(d, "p", "q", "r", "pi", "rho").name))
     yield Paragraph((
         say("no_bias", average=Expected(sampled.left, (mean.left, closed.stacked)), sampled=Formula(sampled.left),
             exact=Formula(closed.stacked)),

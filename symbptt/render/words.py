@@ -34,7 +34,6 @@ ENGLISH = Language(
         "written": "The given number of steps, written out",
         "closed": "The closed form",
         "proof": "Proof by induction",
-        "assumed": "What an assumption adds",
         "gradients": "The gradients of the parameters",
         "static": "The gradients of the static data",
         "ends": "Initial values and inputs",
@@ -76,7 +75,8 @@ ENGLISH = Language(
                     "its diagonal.",
         "indicator": "{example} has a one where an entry of {argument} is positive, and zeros elsewhere.",
         "square": "{example} squares each entry of {argument}.",
-        "rows": "{example} consists of the rows of {matrix} after row {start} up to row {stop}.",
+        "rows": "{example} are the rows {first}, {dots}, {stop} of {matrix}; {turned} puts {vector} into these rows of "
+                "a column of zeros.",
         "delta": "Kronecker's {example} is one at the last step and zero before it.",
         "variables": "The sizes and the variables are",
         "size": "{size}, a size",
@@ -116,7 +116,6 @@ ENGLISH = Language(
         "direct_more": "The losses {losses} read {variable} themselves, and {variable} is used again later. The "
                        "direct part of its gradient is",
         "only_loss_named": "{objective} depends on {variable} only through {losses}. {how}",
-        "later_assumed": "Equation {equations} says what this becomes if {equation}.",
         "only_loss": "{objective} depends on {variable} only through {losses}. So",
         "only_direct": "{objective} depends on {variable} only directly, see equation {direct}. So",
         "chain": "{objective} depends on {variable} through {consumers}. {how}",
@@ -125,6 +124,10 @@ ENGLISH = Language(
                         "equation {direct} says. {how}",
         "chain_initial": "{objective} depends on the given {variable} through {consumers}. {how}",
         "chain_only_initial": "{objective} depends on the given {variable} only through {consumers}. {how}",
+        "chain_computed": "{objective} depends on {variable}, which equation {computed} computes, through {consumers}. "
+                          "{how}",
+        "chain_only_computed": "{objective} depends on {variable}, which equation {computed} computes, only through "
+                               "{consumers}. {how}",
         "how": "The chain rule, with {rules} in equation {equations}, gives",
         "how_more": "The chain rule, with {rules} in equations {equations}, gives",
         "differentials": "the differential of {values}",
@@ -145,18 +148,27 @@ ENGLISH = Language(
         "written_mixed_more": "For the parameters, equations {equations}, which are derived below, become",
         "written_static": "For the static data, equation {equations}, which is derived below, becomes",
         "written_static_more": "For the static data, equations {equations}, which are derived below, become",
-        "written_given": "With so few steps the gradients of these given values are shorter than in general:",
+        "written_given": "With so few steps the gradients of these values are shorter than in general:",
         "written_letters": "In the letters that equations {letters} define below, each step written out is",
         "written_instances": "The gradient with respect to {values} is that of equation {equations}, as it stands.",
-        "written_instances_more": "The gradients with respect to {values} are those of equations {equations}, as they "
-                                  "stand.",
+        "written_instances_more": "The gradients with respect to {values} are those of equations {equations}, in this "
+                                  "order, as they stand.",
         "written_zero": "{objective} does not depend on {values}: the gradient there is zero.",
         "closed_none": "No gradient is read at a later step, so nothing recurs and there is nothing to unroll.",
         "letters": "The recursion of equation {recursion} is linear in the gradients of later steps. Its blocks "
-                   "get letters:",
+                   "get letters.",
         "letters_more": "The recursion of equations {recursion} is linear in the gradients of later steps. Its "
-                        "blocks get letters:",
+                        "blocks get letters.",
+        "letter": "The recursion of equation {recursion} is linear in the gradient of the next step. The factor gets a "
+                  "letter:",
+        "letters_blocks": "{stacked} holds the gradients that the recursion carries. In {transition} stands what "
+                          "comes from the next step, in {drive} what the losses send.",
+        "letters_within": "Within a step some of these gradients also receive from others at the same step; {within} "
+                          "passes that on: it is {identity} plus what step {time} sends from one block to another.",
+        "letters_select": "{picks}:",
+        "letters_pick": "{selector} picks the block of {gradient}",
         "recursion_in_letters": "In these letters the recursion is",
+        "recursion_in_letter": "In this letter the recursion is",
         "unrolled": "The recursion of equation {recursion} is a linear recurrence: it gives the gradient at one step "
                     "from the gradient one step later. Insert it for that later gradient, again and again, until "
                     "the last step is reached; the gradient beyond the last step is zero. What remains is a sum "
@@ -166,24 +178,32 @@ ENGLISH = Language(
                             "remains is a sum over this step and all later ones:",
         "word_counts": "Written out in full for {steps}, with one product of matrices for each path through the steps, "
                        "the number of terms would be {counts}. Blocks keep the formula short.",
+        "word_counts_single": "Written out in full for {steps}, with one product of matrices for each path through the "
+                              "steps, the number of terms would be {counts}. A letter keeps the formula short.",
+        "product_order": "In the product the factors stand in the order of {index}, the one with the smallest "
+                         "{index} on the left. A product without factors is {identity}. Transposed, the product has "
+                         "the transposes of the factors in the reverse order.",
         "word_count": "{count} in {gradient}",
         "power_of_ten": "more than {number}",
         "remark_power": "The exponent {exponent} in equation {closed} grows with the distance between step {early} and "
-                        "the later step {late}. In the long run the powers of {base} shrink to zero where its "
-                        "spectral radius is below one, and grow without bound where it is above one. What distant "
-                        "steps contribute then tends to vanish or to blow up: gradients vanish or explode.",
+                        "the later step {late}. Where the spectral radius of {base} is below one, its powers shrink to "
+                        "zero, and what distant steps contribute vanishes; where it is above one, the powers grow "
+                        "without bound, and what distant steps contribute may explode; where it is one, this may "
+                        "persist, and it grows at most like a power of the distance.",
         "remark_product": "The product in equation {closed} has a factor {factor} for each step after step {early} up "
                           "to the later step {late}, so that their number grows with the distance. Where the norms of "
-                          "the factors stay below a number less than one, the product shrinks to zero; elsewhere it "
-                          "may grow without bound. What distant steps contribute then tends to vanish or to blow up: "
-                          "gradients vanish or explode.",
+                          "the factors stay below a number less than one, what distant steps contribute vanishes; "
+                          "elsewhere it may persist or grow.",
         "remark_long": "The product in equation {closed} has a factor for each step after step {early} up to the later "
                        "step {late}, so that their number grows with the distance. Where the norms of the factors stay "
-                       "below a number less than one, the product shrinks to zero; elsewhere it may grow without "
-                       "bound. What distant steps contribute then tends to vanish or to blow up: gradients vanish or "
-                       "explode.",
-        "remark_parameters": "This carries over to the gradient of a parameter that contains these: {values}.",
-        "remark_parameters_more": "This carries over to the gradients of the parameters that contain these: {values}.",
+                       "below a number less than one, what distant steps contribute vanishes; elsewhere it may persist "
+                       "or grow.",
+        "remark_gate": "Among what the factors add up is {diagonal}: along it the gradient is passed on almost "
+                       "unchanged where the entries of {gate} are near one.",
+        "remark_parameters": "This is about the share of distant steps alone, here in the gradient of a parameter that "
+                             "contains these: {values}.",
+        "remark_parameters_more": "This is about the share of distant steps alone, here in the gradients of the "
+                                  "parameters that contain these: {values}.",
         "one_word": "Only the last step has a loss: what losses send before it is zero, and of the sum in equation "
                     "{closed} one term is left:",
         "reversed": "Counted from the last step backwards, the same sum is",
@@ -199,6 +219,7 @@ ENGLISH = Language(
         "step": "Step. Then it holds here:",
         "proved": "This is equation {closed}, which was to be proved.",
         "assumed": "If {equation}, equation {equations} becomes",
+        "assumed_more": "If {equation}, equations {equations} become",
         "static": "The static data are not learned; their gradients say how {objective} responds to them.",
         "gradient": "{objective} depends on {parameter} through {consumers}. {how}",
         "gradient_zero": "Nothing that {objective} counts is computed from {parameter}. So",
@@ -209,8 +230,9 @@ ENGLISH = Language(
         "stored": "Each of these gradients is computed once, stored, and read again:",
         "used": "{gradient} in equation {equations}",
         "used_more": "{gradient} in equations {equations}",
-        "needed": "These values of the forward pass have to be kept, because gradients need them:",
-        "needs": "{values} for {gradient}, equation {equation}",
+        "needed": "These values have to be kept, because gradients need them:",
+        "needs": "{members} in equation {equations}",
+        "needs_more": "{members} in equations {equations}",
         "reason": "equation {equations}",
         "reason_more": "equations {equations}",
         "more_lines": "{number} more lines",

@@ -31,6 +31,12 @@ ENGLISH: dict[str, str] = {
                "for recurrent networks this is known as real-time recurrent learning (Williams and Zipser 1989):",
     "start_given": "What is given before the first step does not depend on the parameters:",
     "start_computed": "What is computed before the first step changes with the parameters that it is computed from:",
+    "start_mixed": "Before the first step, what is given does not depend on the parameters, and what is computed "
+                   "changes with the parameters that it is computed from:",
+    "forward_same": "The same factors come back transposed: forward accumulation multiplies by the transposes of the "
+                    "factors that the backward sum, equation {closed}, has.",
+    "forward_same_letters": "The same factors come back transposed: forward accumulation multiplies by the transposes "
+                            "of the factors that the backward sum, equation {closed}, has; {letter} gathers them.",
     "forward_letters": "The changes that later steps read obey a linear recurrence. Its blocks get letters:",
     "forward_letter": "The changes that later steps read obey a linear recurrence. The transpose of its matrix gets a "
                       "letter:",
@@ -74,6 +80,11 @@ ENGLISH: dict[str, str] = {
     "exact": "The remainder is no estimate: it is exactly what truncation loses.",
     "split_parameters": "With this, the gradient of each parameter is what truncated back-propagation computes and a "
                         "remainder, the part with the inner sums that begin at {start}:",
+    "split_static": "The gradients of the static data split in the same way:",
+    "split_inside": "In equation {equations} both parts stand within one sum, in brackets: the inner sum that ends at "
+                    "{kept} is kept, the one that begins at {start} is left out.",
+    "split_inside_more": "In equations {equations} both parts stand within one sum, in brackets: the inner sum that "
+                         "ends at {kept} is kept, the one that begins at {start} is left out.",
     "loses_nothing": "The recursion does not enter {values}, which loses nothing.",
     "loses_nothing_more": "The recursion does not enter {values}, which lose nothing.",
     "early_uses": "Uses before the first step are not among those counted here: what they contribute to {values} is "

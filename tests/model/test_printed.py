@@ -13,14 +13,15 @@ def changed(old: str, new: str, *more: tuple[str, str]) -> str:
     return text
 
 
-@pytest.mark.parametrize("name", ["W__hx", "h_1", "h_t", "h_T", "x_3", "L_", "I", "I_", "T_", "y_", "o_12"])
+@pytest.mark.parametrize("name", [
+    "W__hx", "h_1", "h_t", "h_T", "k_t", "lambda_t", "I_t_", "x_3", "L_", "I", "I_", "T_", "y_", "o_12"])
 def test_a_name_that_prints_like_another_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="prints like") as refused:
         loads(changed('W_hh = "h, h"', f'W_hh = "h, h"\n{name} = "h, h"'))
     assert refused.value.line in (13, 20)
 
 
-@pytest.mark.parametrize("name", ["W", "h1_x", "hx", "W_h", "h_x", "x_t_y", "lambda_", "I_t"])
+@pytest.mark.parametrize("name", ["W", "h1_x", "hx", "W_h", "h_x", "x_t_y", "lambda_", "t_x"])
 def test_names_that_print_apart_are_fine(name: str) -> None:
     assert loads(changed('W_hh = "h, h"', f'W_hh = "h, h"\n{name} = "h, h"'))
 

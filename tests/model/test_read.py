@@ -75,7 +75,7 @@ def test_paths_and_names(tmp_path: Path) -> None:
     ("zzz", "lstm-peephole, mgu, second-order, stacked"),
     ("no/such.toml", "neither a file"),
     ("a\0b", "cannot be read"),
-    ("", "cannot be read"),
+    (".", "cannot be read"),
     ("x" * 5000, "cannot be read"),
 ])
 def test_a_source_that_is_nothing(source: str, words: str) -> None:
@@ -304,7 +304,7 @@ FAULTS = {
     "true lag": (edited("h[t-1]", "h[«t-True]"), "t-True is not a time"),
     "slice": (edited("h[t-1]", "h[«t-1, 0:2]"), "rows alone are taken"),
     "time of a parameter": (edited("W_hh @", "«W_hh[t-1] @"), "W_hh is constant"),
-    "time of an expression": (edited("h[t-1]", "(«h + h)[t-1]"), "h + h has no time"),
+    "time of an expression": (edited("h[t-1]", "(«h + h)[t-1]"), "only a name has a time"),
     "own value": (edited("h[t-1]", "«h"), "h depends on its own value at t: h[t] needs h[t]; read one of them at t-1"),
     "own value by [t]": (edited("h[t-1]", "«h[t]"), "h depends on its own value at t"),
     "circle": (edited("W_hh @ h[t-1]", "W_qh.T @ o").replace("W_qh @ h", "W_qh @ «h"),

@@ -96,7 +96,7 @@ def lower() -> Lowering:
      "h[t] * dL_dh[t] - h[t] * _dot(h[t], dL_dh[t])"),
     (Times(Power(Diagonal(b), index(IndexVar("i")) - t), g), "(b ** (i - t)) * dL_dh[t]"),
     (Times(h, Transpose(Ones(*h.shape)), before), "h[t] * h[t - 1].sum(axis=-1, keepdims=True)"),
-    (Times(selection(Integer(1), Integer(1), n), h), "h[t][..., 1:2]"),
+    (Times(selection(Integer(1), Integer(1), n + 2), At(MatrixSymbol("h", n + 2, 1), t)), "h[t][..., 1:2]"),
     (Times(Transpose(selection(Integer(0), n, 2 * n)), h), '_placed(h[t], 0, 2 * size["h"])'),
     (Times(selection(n, n, 2 * n), P, x), 'x[t] @ P[size["h"]:].T'),
     (Times(Transpose(P), Transpose(selection(n, n, 2 * n)), g), 'dL_dh[t] @ P[size["h"]:]'),
@@ -141,7 +141,7 @@ def test_gradients_of_parameters_are_summed_over_samples(e, code: str, lower: Lo
     (hadamard(A, apply("tanh", A)), "A * np.tanh(A)"),
     (Plus(Ones(n, n), A), "1 + A"),
     (Times(selection(Integer(0), n, 2 * n), P), 'P[:size["h"]]'),
-    (Times(Transpose(W), Transpose(selection(Integer(0), Integer(2), n))), "W[:2].T"),
+    (Times(Transpose(MatrixSymbol("W", n + 2, d)), Transpose(selection(Integer(0), Integer(2), n + 2))), "W[:2].T"),
 ])
 def test_matrices_keep_two_axes(e, code: str, lower: Lowering) -> None:
     assert WRITE(lower.matrix(e)) == code

@@ -73,7 +73,7 @@ def error(found, right) -> float:
     return float(apart / (np.max(np.abs(right)) or 1.0))
 
 
-@pytest.mark.parametrize("T", [4, pytest.param(2, marks=pytest.mark.slow), 1])
+@pytest.mark.parametrize("T", [4, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 1))])
 @pytest.mark.parametrize("name", MODELS)
 def test_every_gradient_agrees_with_the_equations_as_written(name: str, T: int, program) -> None:
     network, module = Network(model(name), T), program(name)
@@ -439,8 +439,9 @@ def test_the_stamp_names_its_maker() -> None:
     assert "Edit the model, not" in text("linear")
 
 
-def test_modules_pass_ruff_and_mypy_as_they_stand(tmp_path: Path) -> None:
-    for name in MODELS:
+@pytest.mark.parametrize("names", [MODELS[::7], pytest.param(MODELS, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_modules_pass_ruff_and_mypy_as_they_stand(names: list[str], tmp_path: Path) -> None:
+    for name in names:
         (tmp_path / f"{re.sub(r'[^a-z0-9]', '_', name)}.py").write_text(text(name), encoding="utf-8")
     clean = tmp_path / "clean.toml"
     clean.write_text(
