@@ -73,12 +73,7 @@ class Forward:
 
     def _letter(self, e: Matrix) -> Ref | None:
         """The unfolding of an abbreviation."""
-        for letter in self._forward.letters:
-            if type(e) is At and type(letter.left) is At and e.family == letter.left.family:
-                return self.script.apply("definition", (), letter.name, e.time)
-            if e == letter.left:
-                return self.script.apply("definition", (), letter.name)
-        return None
+        return self.script.unfold(e, self._forward.letters)
 
     @cached_property
     def step(self) -> Ref:

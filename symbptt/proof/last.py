@@ -7,10 +7,10 @@ from functools import cached_property
 from symbptt.bptt.backward import NEVER
 from symbptt.bptt.closed import terminal
 from symbptt.expr.index import Index, index, t
-from symbptt.expr.nodes import Adjoint, At, Delta, Derivative, Direct, Identity, Matrix, Sum, Times, Zero
+from symbptt.expr.nodes import Adjoint, At, Delta, Derivative, Direct, Matrix, Sum, Times, Zero
 from symbptt.expr.walk import visit
 from symbptt.proof.prover import Prover
-from symbptt.proof.script import Ref, expanded
+from symbptt.proof.script import Ref
 
 
 class LastLoss(Prover):
@@ -60,21 +60,8 @@ class LastLoss(Prover):
         s, word, i = self.script, early.body, index(early.var)
         drive = word if self.recurrence.trivial else word.args[-1]
         inside = (i - t, self.last - 1 - i, index(t) - 1)
-        done = s.rewrite(drive, self.letter)
-        done = s.then_rewrite(done, lambda e: s.entail(self.silent(e), inside) if self.sent(e) else None, inside)
-        if not isinstance(self.recurrence.stacked, Adjoint):
-            if type(s[done].right) is Times:
-                done = s.chain(done, s.evaluate_blocks(s[done].right))
-            tidy = {k: s.ring(a, expanded(a)) for k, a in enumerate(s[done].right.args) if k and a != expanded(a)}
-            done = s.chain(done, s.congruence(s[done].right, tidy)) if tidy else done
-            done = s.chain(done, s.axiom("block_zero", s[done].right))
-        else:
-            done = s.then_ring(done, Zero(*drive.shape))
-        body = done if drive is word else s.congruence(word, {len(word.args) - 1: done})
-        none = Times(Identity(word.shape[0]), Zero(*word.shape))
-        gone = s.congruence(early, {0: s.then_ring(body, none)})
-        ones = Sum(none.args[0], early.var, early.lo, early.hi)
-        return s.then_ring(s.chain(gone, s.sym(s.axiom("sum_right", *ones.args, none.args[1]))), none.args[1])
+        zero = self.silenced(drive, lambda e: s.entail(self.silent(e), inside) if self.sent(e) else None, inside)
+        return s.zero_sum(early, zero if drive is word else s.congruence(word, {len(word.args) - 1: zero}))
 
     def in_closed_form(self, e: Matrix) -> Ref | None:
         """Any adjoint but those at which the paths end, in closed form, with one word where that is all."""

@@ -259,11 +259,7 @@ class Pairing:
         s = self.script
         body = s.rewrite(late.body, lambda a: self.prover.vanish(a) if isinstance(a, Adjoint) else None,
                          (late.var - LAST - 1,))
-        zero = Times(UNIT, Zero(ONE, ONE))
-        inside = s.congruence(late, {0: s.then_ring(body, zero)})
-        ones = Sum(UNIT, late.var, late.lo, late.hi)
-        out = s.sym(s.axiom("sum_right", *ones.args, zero.args[1]))
-        return s.then_ring(s.chain(inside, out), Zero(ONE, ONE))
+        return s.zero_sum(late, body)
 
     def _started(self, early: Sum) -> Ref:
         """Σ_{t=1}^{k} E_t = its terms, those with dv_s = 0 left out."""

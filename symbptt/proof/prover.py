@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from symbptt.bptt.backward import NEVER, Template
@@ -167,12 +167,7 @@ class Prover:
 
     def letter(self, e: Matrix) -> Ref | None:
         """The unfolding of an abbreviation."""
-        for letter in self.recurrence.letters:
-            if type(e) is At and type(letter.left) is At and e.family == letter.left.family:
-                return self.script.apply("definition", (), letter.name, e.time)
-            if e == letter.left:
-                return self.script.apply("definition", (), letter.name)
-        return None
+        return self.script.unfold(e, self.recurrence.letters)
 
     def _same_time(self, e: Matrix) -> Ref | None:
         carried = type(e) is Adjoint and type(e.of) is At and e.of.family in self.recurrence.carried
@@ -257,6 +252,16 @@ class Prover:
         done = s.rewrite(here, self.letter)
         done = s.then_rewrite(done, lambda e: self.vanish(e) if isinstance(e, Derivative) else None,
                               (at - self.last - 1,))
+        return s.chain(done, s.axiom("block_zero", s[done].right))
+
+    def silenced(self, drive: Matrix, find: Callable[[Matrix], Ref | None], under: tuple[Index, ...]) -> Ref:
+        """The drive at some time is zero, when `find` knows under these bounds that what losses send is."""
+        s = self.script
+        done = s.then_rewrite(s.rewrite(drive, self.letter), find, under)
+        if isinstance(self.recurrence.stacked, Adjoint):
+            return s.then_ring(done, Zero(*drive.shape))
+        done = s.chain(done, s.evaluate_blocks(s[done].right))
+        done = s.chain(done, s.tidy_cells(s[done].right))
         return s.chain(done, s.axiom("block_zero", s[done].right))
 
     @cached_property

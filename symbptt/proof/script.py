@@ -14,7 +14,7 @@ from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.build import plus, scale, times
 from symbptt.expr.index import Index, IndexVar
-from symbptt.expr.nodes import Binder, Block, Identity, Matrix, Plus, Power, Scale, Sum, Times, Transpose
+from symbptt.expr.nodes import At, Binder, Block, Identity, Matrix, Plus, Power, Scale, Sum, Times, Transpose, Zero
 from symbptt.proof.kernel import INFERENCE, OPERATIONS, admit
 from symbptt.proof.kernel import words as ring_words
 from symbptt.proof.statement import Definition, Proof, Step, Theorem
@@ -125,20 +125,29 @@ class Script:
         more = self._rewritten(self[ref].right, find, under)
         return ref if more is None else self.chain(ref, more)
 
+    def unfold(self, e: Matrix, letters: Iterable[Definition]) -> Ref | None:
+        """The definition of e, when it is one of these letters."""
+        for letter in letters:
+            if type(e) is At and type(letter.left) is At and e.family == letter.left.family:
+                return self.apply("definition", (), letter.name, e.time)
+            if e == letter.left:
+                return self.apply("definition", (), letter.name)
+        return None
+
     def evaluate_blocks(self, e: Matrix) -> Ref:
         """e = one block matrix, for sums and products of block matrices."""
         if type(e) is Block:
             return self.refl(e)
         if type(e) is Transpose:
             turned = self.axiom("block_transpose", e.args[0])
-            return self.chain(turned, self._tidy_cells(self[turned].right))
+            return self.chain(turned, self.tidy_cells(self[turned].right))
         parts = {k: self.evaluate_blocks(a) for k, a in enumerate(e.args)}
         done = self.congruence(e, parts)
         cells: list[Matrix] = list(self[done].right.args)
         law = "block_times" if type(e) is Times else "block_plus"
         while len(cells) > 1:
             here = type(e)(*cells)
-            pair = self.chain(self.axiom(law, *cells[-2:]), self._tidy_cells(self[self.axiom(law, *cells[-2:])].right))
+            pair = self.chain(self.axiom(law, *cells[-2:]), self.tidy_cells(self[self.axiom(law, *cells[-2:])].right))
             if len(cells) > 2:
                 grouped = self.ring(here, type(e)(*cells[:-2], type(e)(*cells[-2:])))
                 outer = self[grouped].right
@@ -148,9 +157,17 @@ class Script:
             cells[-2:] = [self[pair].right]
         return done
 
-    def _tidy_cells(self, e: Block) -> Ref:
+    def tidy_cells(self, e: Block) -> Ref:
+        """A block matrix with each cell as a sum of words."""
         changed = {k: self.ring(a, expanded(a)) for k, a in enumerate(e.args) if k and a != expanded(a)}
         return self.congruence(e, changed) if changed else self.refl(e)
+
+    def zero_sum(self, whole: Sum, body: Ref) -> Ref:
+        """From a body that is zero in its range: Σ = 0, as (Σ I) 0."""
+        unit, zero = Identity(whole.shape[0]), Zero(*whole.shape)
+        inside = self.congruence(whole, {0: self.then_ring(body, Times(unit, zero))})
+        out = self.axiom("sum_right", unit, *whole.args[1:], zero)
+        return self.then_ring(self.chain(inside, self.sym(out)), zero)
 
     def pull_sums(self, e: Matrix) -> Ref:
         """e as a sum of words in which no sum stands inside a product: A (Σ B_i) C = Σ A B_i C."""

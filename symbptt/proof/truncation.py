@@ -27,12 +27,11 @@ from symbptt.expr.nodes import (
     Scale,
     Sum,
     Times,
-    Zero,
 )
 from symbptt.expr.walk import substitute
 from symbptt.model.spec import Model
 from symbptt.proof.prover import Prover
-from symbptt.proof.script import Ref, expanded
+from symbptt.proof.script import Ref
 from symbptt.proof.statement import Definition
 
 FIRST = Index(1)
@@ -69,29 +68,11 @@ class Truncation:
 
     def _past(self, late: Sum) -> Ref:
         """Σ_{i=T+1}^{…} word(t, i) = 0."""
-        s, word = self.script, late.body
+        s, prover, word = self.script, self.prover, late.body
         drive = word if self.closed.trivial else word.args[-1]
-        zero = self._drive_past(drive, index(late.var))
-        body = zero if drive is word else s.congruence(word, {len(word.args) - 1: zero})
-        none = Times(Identity(word.shape[0]), Zero(*word.shape))
-        inside = s.congruence(late, {0: s.then_ring(body, none)})
-        ones = Sum(none.args[0], late.var, late.lo, late.hi)
-        out = s.sym(s.axiom("sum_right", *ones.args, none.args[1]))
-        return s.then_ring(s.chain(inside, out), none.args[1])
-
-    def _drive_past(self, drive: Matrix, at: Index) -> Ref:
-        """i ≥ T + 1 ⊢ the drive at i is zero."""
-        s, prover = self.script, self.prover
-        done = s.rewrite(drive, prover.letter)
-        done = s.then_rewrite(done, lambda e: prover.vanish(e) if isinstance(e, Derivative) else None,
-                              (at - self.last - 1,))
-        if isinstance(self.closed.stacked, Adjoint):
-            return s.then_ring(done, Zero(*drive.shape))
-        if type(s[done].right) is Times:
-            done = s.chain(done, s.evaluate_blocks(s[done].right))
-        tidy = {k: s.ring(a, expanded(a)) for k, a in enumerate(s[done].right.args) if k and a != expanded(a)}
-        done = s.chain(done, s.congruence(s[done].right, tidy)) if tidy else done
-        return s.chain(done, s.axiom("block_zero", s[done].right))
+        zero = prover.silenced(drive, lambda e: prover.vanish(e) if isinstance(e, Derivative) else None,
+                               (late.var - self.last - 1,))
+        return s.zero_sum(late, zero if drive is word else s.congruence(word, {len(word.args) - 1: zero}))
 
     def total(self, name: str) -> Ref:
         """For 1 ≤ t ≤ T: ∂L/∂v_t as what the window keeps and the remainder."""
