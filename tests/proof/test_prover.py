@@ -90,7 +90,7 @@ def test_every_theorem_is_true(model, derivation, oracle, steps) -> None:
         assert (supposed if q.assumptions else truth).refutes(q.left, q.right, q.hypotheses) is None, proved.key
 
 
-@pytest.mark.parametrize("steps", [None, 1, 3])
+@pytest.mark.parametrize("steps", [None, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 3))])
 def test_every_proof_replays_from_its_data_alone(model, derivation, steps) -> None:
     for proved in derivation(model, steps).theorems:
         assert check(proved.proof) == proved.theorem == proved.proof.claim

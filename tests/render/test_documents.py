@@ -34,9 +34,10 @@ PAGES = ["linear", "documents/odd_names", "documents/minus", "models/wide_output
 OVERFULL = re.compile(r"Overfull \\hbox \((\d+\.\d+)pt too wide\)[^\n]*")
 
 
-HEAVY = {"models/five_states", "lstm-coupled", "lstm-peephole", "models/layer_feedback", "models/ring"}
+HEAVY = {"models/five_states", "lstm-coupled", "lstm-peephole", "models/layer_feedback", "models/ring",
+         *[name for name in MODELS if name.startswith("models/")][::2]}
 OFTEN = [pytest.param(name, marks=pytest.mark.slow) if name in HEAVY else name for name in MODELS]
-"""Models whose documents say nothing that a shorter one does not say too are read in slow tests."""
+"""Long documents, and every second one of the models made for tests, are read in slow tests."""
 TRUNCATED = ["linear", "elman", "lstm", "jordan", "second-order", "models/computed_start", "models/regularised"]
 
 
