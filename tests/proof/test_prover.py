@@ -17,7 +17,7 @@ from symbptt.proof.forward import tangent_definitions
 from symbptt.proof.kernel import INFERENCE, check, replay
 from symbptt.proof.oracle import Oracle
 
-STEPS = [1, 3]
+STEPS = [pytest.param(1, marks=pytest.mark.slow), 3]
 
 
 def hypotheses(line):

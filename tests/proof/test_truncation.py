@@ -20,7 +20,7 @@ def truncation(model, uses):
     return None if closed is None else Truncation(Prover(sweep, closed), closed, uses)
 
 
-@pytest.mark.parametrize("uses", [1, 3])
+@pytest.mark.parametrize("uses", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_kept_and_left_out_add_up(model, oracle, uses) -> None:
     cut = truncation(model, uses)
     if cut is None:

@@ -36,6 +36,9 @@ Network = imported(ROOT / "tests" / "program" / "interpreter.py").Network
 FILES = {f"file {p.stem}": p for p in sorted((ROOT / "tests" / "data" / "models").glob("*.toml"))}
 FILES |= {f"library {p.stem}": p for p in sorted((ROOT / "symbptt" / "model" / "library").glob("*.toml"))}
 MODELS = [*NETWORKS, *FILES]
+OFTEN = [name if k % 2 or "library" in name else pytest.param(name, marks=pytest.mark.slow)
+         for k, name in enumerate(MODELS)]
+"""The library and every second other model; the rest are tried in slow tests."""
 
 
 @cache
@@ -74,7 +77,7 @@ def error(found, right) -> float:
 
 
 @pytest.mark.parametrize("T", [4, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 1))])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", OFTEN)
 def test_every_gradient_agrees_with_the_equations_as_written(name: str, T: int, program) -> None:
     network, module = Network(model(name), T), program(name)
     L, grads = module.value_and_grad(network.params, network.data, network.loss)
@@ -84,7 +87,7 @@ def test_every_gradient_agrees_with_the_equations_as_written(name: str, T: int, 
         assert error(gradient, network.derivative(key)) < EXACT, key
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", OFTEN)
 def test_forward_gives_the_states(name: str, program) -> None:
     network = Network(model(name))
     states = program(name).forward(network.params, network.data)
@@ -96,7 +99,7 @@ def test_forward_gives_the_states(name: str, program) -> None:
                 np.testing.assert_allclose(row, env[family, t, b][:, 0], rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", OFTEN)
 def test_adjoints_are_total_and_the_closed_form_gives_the_same(name: str, program) -> None:
     network, module = Network(model(name)), program(name)
     direct, states = network.direct(network.params, network.data), module.forward(network.params, network.data)
@@ -112,7 +115,7 @@ def test_adjoints_are_total_and_the_closed_form_gives_the_same(name: str, progra
         assert error(stack, adjoints[family]) < EXACT, family
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", OFTEN)
 def test_a_module_checks_itself(name: str, program, capsys: pytest.CaptureFixture[str]) -> None:
     assert program(name).check()
     said = capsys.readouterr().out

@@ -62,7 +62,8 @@ def displays(d: Derivation) -> list[Display]:
     return [item for section in outline(d) for item in section.items if isinstance(item, Display)]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if k % 2 and "/" in name else name
+                                  for k, name in enumerate(MODELS)])
 def test_every_equation_is_shown_once_under_its_number(name: str) -> None:
     shown_once(derived(name))
 
