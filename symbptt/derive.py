@@ -52,8 +52,12 @@ def check_steps(steps: object) -> None:
     Raises:
         ValueError: it is not an integer ≥ 1.
     """
-    if isinstance(steps, bool) or not isinstance(steps, int | Integer) or steps < 1:
-        raise ValueError(f"T counts time steps and must be an integer ≥ 1, not {steps!r}")
+    _check_count("T", "time steps", steps)
+
+
+def _check_count(name: str, what: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | Integer) or value < 1:
+        raise ValueError(f"{name} counts {what} and must be an integer ≥ 1, not {value!r}")
 
 
 def check_truncation(uses: object, closed: ClosedForm | None) -> None:
@@ -64,8 +68,7 @@ def check_truncation(uses: object, closed: ClosedForm | None) -> None:
     """
     if uses is None:
         return
-    if isinstance(uses, bool) or not isinstance(uses, int | Integer) or uses < 1:
-        raise ValueError(f"truncate counts uses of the weights and must be an integer ≥ 1, not {uses!r}")
+    _check_count("truncate", "uses of the weights", uses)
     if closed is None:
         raise ValueError("no gradient is read at a later step, so there is nothing to truncate")
 

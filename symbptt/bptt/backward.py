@@ -238,10 +238,9 @@ def template(model: Model) -> Template:
     frozen = {name: tuple(edges) for name, edges in families.items()}
     tables = [{k: tuple(v) for k, v in table.items()} for table in (direct, parameters, once)]
     made = Template(model, frozen, tables[0], tables[1], tables[2], _delays(frozen))
-    for equation in model.computed:
+    for equation in (e for e in model.computed if made.before(e.left)):
         for leaf, edge in contributions(equation, targets):
-            if made.before(equation.left):
-                made.once[leaf.name] = (*made.once[leaf.name], edge)
+            made.once[leaf.name] = (*made.once[leaf.name], edge)
     return made
 
 

@@ -29,6 +29,12 @@ def tangent_definitions(form: Flows, forward: ForwardForm | None) -> tuple[Defin
     return (*made, *(forward.letters if forward is not None else ()))
 
 
+def before(script: Script, e: Matrix) -> Ref | None:
+    """The definition of dv_s for a time before the first step."""
+    early = type(e) is Tangent and type(e.of) is At and not e.of.time.terms and e.of.time.const < 1
+    return script.apply("definition", (), str(e)) if early else None
+
+
 class Forward:
     """Proofs for one model at symbolic T; the prover knows the definitions of both sweeps."""
 
@@ -146,13 +152,8 @@ class Forward:
         """V_0 = 0, when no value before the first step is computed from parameters."""
         s = self.script
         unfolded = s.rewrite(start, self._letter)
-        zero = s.then_rewrite(unfolded, self.before)
+        zero = s.then_rewrite(unfolded, lambda e: before(s, e))
         return zero if isinstance(start, Tangent) else s.chain(zero, s.axiom("block_zero", s[zero].right))
-
-    def before(self, e: Matrix) -> Ref | None:
-        """The definition of dv_s for a time before the first step."""
-        early = type(e) is Tangent and type(e.of) is At and not e.of.time.terms and e.of.time.const < 1
-        return self.script.apply("definition", (), str(e)) if early else None
 
     def _further(self, jacobian: Matrix, total: Sum) -> Ref:
         """i ≤ t - 1 ⊢ F_tᵀ (run(i + 1, t - 1) u_i) = run(i + 1, t) u_i."""

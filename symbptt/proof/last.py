@@ -7,7 +7,7 @@ from functools import cached_property
 from symbptt.bptt.backward import NEVER
 from symbptt.bptt.closed import terminal
 from symbptt.expr.index import Index, index, t
-from symbptt.expr.nodes import Adjoint, At, Delta, Derivative, Direct, Matrix, Sum, Times, Zero
+from symbptt.expr.nodes import Adjoint, At, Delta, Derivative, Direct, Matrix, Zero
 from symbptt.expr.walk import visit
 from symbptt.proof.prover import Prover
 from symbptt.proof.script import Ref
@@ -51,17 +51,11 @@ class LastLoss(Prover):
         single = s.axiom("sum_first", *late.args)
         word, rest = s[single].right.args
         single = s.chain(single, s.congruence(s[single].right, {1: s.axiom("sum_empty", *rest.args)}))
-        parts = s.congruence(s[split].right, {0: self._nothing(early), 1: s.then_ring(single, word)})
+        inside = (index(early.var) - t, self.last - 1 - early.var, here - 1)
+        gone = self.nothing(early, lambda e: s.entail(self.silent(e), inside) if self.sent(e) else None, inside)
+        parts = s.congruence(s[split].right, {0: gone, 1: s.then_ring(single, word)})
         done = s.then_ring(s.chain(split, parts), word)
         return s.chain(s.entail(self.solution, self.range), s.entail(done, self.range))
-
-    def _nothing(self, early: Sum) -> Ref:
-        """Σ_{i=t}^{T-1} word(t, i) = 0."""
-        s, word, i = self.script, early.body, index(early.var)
-        drive = word if self.recurrence.trivial else word.args[-1]
-        inside = (i - t, self.last - 1 - i, index(t) - 1)
-        zero = self.silenced(drive, lambda e: s.entail(self.silent(e), inside) if self.sent(e) else None, inside)
-        return s.zero_sum(early, zero if drive is word else s.congruence(word, {len(word.args) - 1: zero}))
 
     def in_closed_form(self, e: Matrix) -> Ref | None:
         """Any adjoint but those at which the paths end, in closed form, with one word where that is all."""
@@ -74,11 +68,4 @@ class LastLoss(Prover):
 
     def _one_word(self, name: str) -> Ref:
         """For 1 ≤ t ≤ T: ∂L/∂v_t in closed form."""
-        s, closed = self.script, self.recurrence
-        if name not in closed.select:
-            return s.then_rewrite(self.eliminated(name), self.in_closed_form, self.range)
-        row = closed.select[name]
-        if row is None:
-            return self.at_last
-        return s.chain(self.selected(name), s.congruence(Times(row, closed.stacked), {1: self.at_last}))
-
+        return self.inserted(name, lambda: self.at_last, self.in_closed_form, self.range)

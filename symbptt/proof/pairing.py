@@ -24,7 +24,6 @@ from symbptt.expr.nodes import (
     ONE,
     Adjoint,
     At,
-    Derivative,
     Direct,
     Identity,
     Immediate,
@@ -38,7 +37,7 @@ from symbptt.expr.nodes import (
     Zero,
 )
 from symbptt.expr.walk import substitute
-from symbptt.proof.forward import Forward
+from symbptt.proof.forward import before
 from symbptt.proof.prover import Prover
 from symbptt.proof.script import Ref, Script, expanded
 
@@ -151,7 +150,6 @@ class Pairing:
         self.prover, self.form, self.script = prover, form, prover.script
         self.template = prover.template
         self.scalars = Scalars(self.script)
-        self.before = Forward(prover, form, None).before
         self.live = [e.name for e in form.model.order if self.template.delay[e.name] < NEVER]
         self.edges = [_Edge((t - u.time).const, times(transpose(Adjoint(form.families[w].left)), value))
                       for w in self.live for u, value in form.families[w].paths]
@@ -274,7 +272,7 @@ class Pairing:
 
     def _still(self, e: Matrix) -> Ref | None:
         """The definition dv_s = 0 of a value before the first step that no parameter moves."""
-        found = self.before(e)
+        found = before(self.script, e)
         return found if found is not None and type(self.script[found].right) is Zero else None
 
     def _cancelled(self, apart: Ref, shifted: list[Ref]) -> Ref:
@@ -293,7 +291,6 @@ class Pairing:
         if type(started) is Zero:
             return s.then_ring(done, plus((direct, left_over)))
         done = s.then_ring(done, Plus(direct, left_over))
-        unfold = s.rewrite(started, lambda a: s.apply("definition", (), str(a)) if isinstance(a, Derivative)
-                           and type(a) is Adjoint else None)
+        unfold = s.rewrite(started, lambda a: s.apply("definition", (), str(a)) if type(a) is Adjoint else None)
         same = s.chain(unfold, self.scalars.equal(s[unfold].right, left_over))
         return s.chain(done, s.congruence(Plus(direct, left_over), {1: s.sym(same)}))

@@ -254,15 +254,18 @@ class Prover:
                               (at - self.last - 1,))
         return s.chain(done, s.axiom("block_zero", s[done].right))
 
-    def silenced(self, drive: Matrix, find: Callable[[Matrix], Ref | None], under: tuple[Index, ...]) -> Ref:
-        """The drive at some time is zero, when `find` knows under these bounds that what losses send is."""
-        s = self.script
+    def nothing(self, words: Sum, find: Callable[[Matrix], Ref | None], under: tuple[Index, ...]) -> Ref:
+        """Σ_i word(t, i) = 0 over a range of i, when `find` knows under these bounds that what losses send is zero."""
+        s, word = self.script, words.body
+        drive = word if self.recurrence.trivial else word.args[-1]
         done = s.then_rewrite(s.rewrite(drive, self.letter), find, under)
         if isinstance(self.recurrence.stacked, Adjoint):
-            return s.then_ring(done, Zero(*drive.shape))
-        done = s.chain(done, s.evaluate_blocks(s[done].right))
-        done = s.chain(done, s.tidy_cells(s[done].right))
-        return s.chain(done, s.axiom("block_zero", s[done].right))
+            done = s.then_ring(done, Zero(*drive.shape))
+        else:
+            done = s.chain(done, s.evaluate_blocks(s[done].right))
+            done = s.chain(done, s.tidy_cells(s[done].right))
+            done = s.chain(done, s.axiom("block_zero", s[done].right))
+        return s.zero_sum(words, done if drive is word else s.congruence(word, {len(word.args) - 1: done}))
 
     @cached_property
     def solution_everywhere(self) -> Ref:
@@ -282,15 +285,18 @@ class Prover:
 
     def total(self, name: str) -> Ref:
         """For t ≥ 1: ∂L/∂v_t in closed form."""
-        s = self.script
-        closed = self.closed
-        if closed is not None and name in closed.select:
-            row = closed.select[name]
-            if row is None:
-                return self.solution_everywhere
-            whole = Times(row, closed.stacked)
-            return s.chain(self.selected(name), s.congruence(whole, {1: self.solution_everywhere}))
-        return s.then_rewrite(self.eliminated(name), self.in_closed_form, (self.positive,))
+        return self.inserted(name, lambda: self.solution_everywhere, self.in_closed_form, (self.positive,))
+
+    def inserted(self, name: str, solved: Callable[[], Ref], find: Callable[[Matrix], Ref | None],
+                 under: tuple[Index, ...]) -> Ref:
+        """∂L/∂v_t with what is known of G_t put in; for a family that is not carried, `find` knows the carried ones."""
+        closed, s = self.closed, self.script
+        if closed is None or name not in closed.select:
+            return s.then_rewrite(self.eliminated(name), find, under)
+        row = closed.select[name]
+        if row is None:
+            return solved()
+        return s.chain(self.selected(name), s.congruence(Times(row, closed.stacked), {1: solved()}))
 
     def selected(self, name: str) -> Ref:
         """∂L/∂v_t = P G_t."""

@@ -68,22 +68,13 @@ class Truncation:
 
     def _past(self, late: Sum) -> Ref:
         """Σ_{i=T+1}^{…} word(t, i) = 0."""
-        s, prover, word = self.script, self.prover, late.body
-        drive = word if self.closed.trivial else word.args[-1]
-        zero = prover.silenced(drive, lambda e: prover.vanish(e) if isinstance(e, Derivative) else None,
-                               (late.var - self.last - 1,))
-        return s.zero_sum(late, zero if drive is word else s.congruence(word, {len(word.args) - 1: zero}))
+        vanish = self.prover.vanish
+        return self.prover.nothing(late, lambda e: vanish(e) if isinstance(e, Derivative) else None,
+                                   (late.var - self.last - 1,))
 
     def total(self, name: str) -> Ref:
         """For 1 ≤ t ≤ T: ∂L/∂v_t as what the window keeps and the remainder."""
-        s, prover = self.script, self.prover
-        if name in self.closed.select:
-            row = self.closed.select[name]
-            if row is None:
-                return self.split()
-            whole = Times(row, self.closed.stacked)
-            return s.chain(prover.selected(name), s.congruence(whole, {1: self.split()}))
-        return s.then_rewrite(prover.eliminated(name), self._windowed, prover.range)
+        return self.prover.inserted(name, self.split, self._windowed, self.prover.range)
 
     def gradient(self, left: Adjoint) -> Ref:
         """The gradient of a parameter as Σ over the kept uses and Σ over the uses that are left out."""
