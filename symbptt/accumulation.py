@@ -18,6 +18,7 @@ from symbptt.proof.pairing import Pairing
 from symbptt.proof.prover import Prover
 from symbptt.proof.script import Ref
 from symbptt.proof.truncation import Randomised, Truncation, random_form
+from symbptt.proof.whole import Whole
 
 FIRST, LAST = Index(1), index(T)
 
@@ -35,9 +36,11 @@ class Found:
     proved: ProvedStatement | None = None
 
 
-def accumulated(template: Template, closed: ClosedForm | None) -> Iterator[Found]:
+def accumulated(template: Template, closed: ClosedForm | None,
+                whole: bool = False) -> Iterator[Found | ProvedStatement]:
     """Direct and total changes of every variable, their closed form, and that both accumulations agree.
 
+    With `whole`, also the theorem that the gradients paired with the directions are the change of L; no line states it.
     Nothing where no parameter moves anything.
     """
     model = template.model
@@ -49,7 +52,11 @@ def accumulated(template: Template, closed: ClosedForm | None) -> Iterator[Found
     yield from _changes(form)
     if forward is not None:
         yield from _solved(prover, form, forward)
-    yield _theorem(prover, "pairing", "", Pairing(prover, form).prove())
+    pairing = Pairing(prover, form)
+    yield _theorem(prover, "pairing", "", pairing.prove())
+    if whole:
+        letters = forward.letters if forward is not None else ()
+        yield prover.proved("directions", Whole(pairing, (d.name for d in letters)).prove())
 
 
 def _changes(form: Flows) -> Iterator[Found]:

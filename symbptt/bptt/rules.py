@@ -31,8 +31,10 @@ from symbptt.expr.nodes import (
     Loss,
     LossGradient,
     Matrix,
+    Maximum,
     Multiple,
     Node,
+    Norm,
     Ones,
     Plus,
     Power,
@@ -216,7 +218,8 @@ VARIABLES: frozenset[type[Node]] = frozenset({At})
 """Node classes that are variables: the sweep ends there."""
 
 RESULTS: frozenset[type[Node]] = frozenset({
-    Adjoint, Direct, Tangent, Immediate, Chain, LossGradient, Diagonal, Power, Delta, Sum, Product})
+    Adjoint, Direct, Tangent, Immediate, Chain, LossGradient, Diagonal, Power, Delta, Norm, Maximum, Sum,
+    Product})
 """Node classes that only results hold; an equation with one is refused before a rule is looked up."""
 
 

@@ -80,17 +80,11 @@ class Index(Basic):
 
     def substitute(self, rule: Mapping[IndexVar, Index]) -> Index:
         """Replace variables by linear forms, all at once."""
-        if not any(v in rule for v, _ in self.terms):
-            return self
-        (v, a), form = self.terms[0], rule.get(self.terms[0][0])
-        if form is not None and len(self.terms) == 1 and (a == 1 or not form.terms):
-            return _make(self.const + a * form.const, form.terms)
-        const, terms = self.const, list[tuple[IndexVar, int]]()
-        for v, a in self.terms:
-            form = rule[v] if v in rule else _make(0, ((v, 1),))
-            const += a * form.const
-            terms += ((w, a * b) for w, b in form.terms)
-        return Index(const, terms)
+        found = [(v, a, rule.get(v)) for v, a in self.terms]
+        const = self.const + sum([a * form.const for _, a, form in found if form is not None])
+        kept = tuple([(v, a) for v, a, form in found if form is None])
+        more = [(w, a * b) for _, a, form in found if form is not None for w, b in form.terms]
+        return Index(const, [*kept, *more]) if more else _make(const, kept)
 
     def to_expr(self) -> Expr:
         """The same form as a SymPy expression."""

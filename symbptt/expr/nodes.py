@@ -9,27 +9,27 @@ documents or evaluate; tables elsewhere do, one row a class, and tests prove the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any, ClassVar, TypeAlias, cast
 
 from sympy import Add, Integer, MatrixSymbol, Mul, Pow, Rational, Symbol
 from sympy.core.basic import Basic
+from sympy.core.symbol import Str
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.index import Index, IndexLike, IndexVar, T, index
-from symbptt.expr.shape import Shape, ShapeError, common_shape, described, product_shape
+from symbptt.expr.shape import Shape, ShapeError, are_sizes, common_shape, described, product_shape
 
 ONE = Integer(1)
 
 
 class Node(MatrixExpr):
-    """What all nodes share. Shapes are checked when they are first asked for, and remembered."""
+    """What all nodes share. Arguments and shapes are checked when the shape is first asked for; it is remembered."""
 
     __slots__ = ("_free", "_shape")
     _shape: Shape
     _free: frozenset[IndexVar]
     rule: ClassVar[Callable[..., Shape]]
-    """The shape from the arguments; a class that needs more overrides `_infer`."""
+    """The shape from the arguments: as many as the class takes, each of its kind."""
 
     __new__ = Basic.__new__
 
@@ -39,15 +39,13 @@ class Node(MatrixExpr):
 
         Raises:
             ShapeError: the operands do not fit; the message shows both with their shapes.
+            TypeError: there are too many arguments, or too few.
         """
         try:
             return self._shape
         except AttributeError:
-            self._shape = self._infer()
+            self._shape = type(self).rule(*self._args)
             return self._shape
-
-    def _infer(self) -> Shape:
-        return type(self).rule(*self._args)
 
 
 Matrix: TypeAlias = Node | MatrixSymbol
@@ -59,6 +57,22 @@ def operand(place: int, doc: str) -> Any:
     return property(lambda e: e._args[place], doc=doc)
 
 
+def checked(shape: Shape, *parts: object, kind: tuple[type, ...]) -> Shape:
+    """The shape of an expression that has such parts, when each of them is of one of these classes."""
+    for part in parts:
+        if type(part) not in kind:
+            raise ShapeError(f"{part} is no {' or '.join(k.__name__ for k in kind)}")
+    return shape
+
+
+def number(*parts: Matrix) -> Shape:
+    """1 × 1, when each of these is."""
+    for a in parts:
+        if a.shape != (ONE, ONE):
+            raise ShapeError(f"{described(a)} is no number: it is not 1 × 1")
+    return ONE, ONE
+
+
 class At(Node):
     """v_s, the member of the family v at time s. Args: the family's symbol, an index form."""
 
@@ -67,43 +81,29 @@ class At(Node):
 
     family = operand(0, "The family's symbol.")
     time = operand(1, "The time index.")
-    def _infer(self) -> Shape:
-        if type(self._args[0]) is not MatrixSymbol or type(self._args[1]) is not Index:
-            raise ShapeError(f"{self._args} is not the symbol of a family and a time")
-        return self._args[0].shape
+    rule = staticmethod(lambda v, s: checked(checked(v.shape, v, kind=(MatrixSymbol,)), s, kind=(Index,)))
 
 
 class Loss(Node):
     """ℓ(o, y), an opaque scalar loss of one step, 1 × 1. Args: its name, then its arguments."""
 
-    @property
-    def name(self) -> str:
-        """The name of the loss function."""
-        return self._args[0].name
-
-    rule = staticmethod(lambda _, *of: (ONE, ONE) if all(a.shape for a in of) else of)
+    name = property(lambda e: e._args[0].name, doc="The name of the loss function.")
+    rule = staticmethod(lambda name, *of: checked((ONE, ONE) if all(a.shape for a in of) else of, name, kind=(Str,)))
 
 
 class LossGradient(Node):
     """∂ℓ(o, y)/∂o in the shape of o. Args: the loss node, the position (from 0) of the argument."""
 
     loss = operand(0, "The loss that is differentiated.")
-    @property
-    def wrt(self) -> Matrix:
-        """The argument with respect to which it is."""
-        return self._args[0].args[1 + int(self._args[1])]
-
-    rule = staticmethod(lambda loss, place: loss.shape and loss.args[1 + int(place)].shape)
+    wrt = property(lambda e: e._args[0].args[1 + int(e._args[1])], doc="The argument with respect to which it is.")
+    rule = staticmethod(lambda loss, place: checked(loss.shape and loss.args[1 + int(place)].shape, loss, kind=(Loss,)))
 
 
 class Derivative(Node):
     """A derivative with respect to a variable, or its differential, in its shape."""
 
     of = operand(0, "The variable v.")
-    def _infer(self) -> Shape:
-        if type(self._args[0]) not in (At, MatrixSymbol):
-            raise ShapeError(f"{self._args[0]} is no variable")
-        return self._args[0].shape
+    rule = staticmethod(lambda of: checked(of.shape, of, kind=(At, MatrixSymbol)))
 
 
 class Adjoint(Derivative):
@@ -127,13 +127,13 @@ class Chain(Node):
 
     through = operand(0, "The consumer u.")
     of = operand(1, "The variable v.")
-    rule = staticmethod(lambda _, of: of.shape)
+    rule = staticmethod(lambda u, of: checked(u.shape and of.shape, u, of, kind=(At, MatrixSymbol)))
 
 
 class Plus(Node):
     """A sum, in the order given. Args: two or more summands."""
 
-    rule = staticmethod(partial(common_shape, "add"))
+    rule = staticmethod(lambda *of: common_shape("add", *of))
 
 
 class Times(Node):
@@ -158,13 +158,13 @@ def is_scalar(c: object) -> bool:
 class Hadamard(Node):
     """The elementwise product, in the order given. Args: two or more factors."""
 
-    rule = staticmethod(partial(common_shape, "multiply elementwise"))
+    rule = staticmethod(lambda *of: common_shape("multiply elementwise", *of))
 
 
 class Apply(Node):
     """A function of a matrix in its shape, such as tanh(A), entry by entry, or softmax(v). Args: its name, a matrix."""
 
-    rule = staticmethod(lambda _, body: body.shape)
+    rule = staticmethod(lambda name, body: checked(body.shape, name, kind=(Str,)))
 
 
 class Diagonal(Node):
@@ -176,19 +176,17 @@ class Diagonal(Node):
 class Scale(Node):
     """A scalar multiple c A. Args: a scalar (see `is_scalar`), a matrix."""
 
-    def _infer(self) -> Shape:
-        if not is_scalar(self._args[0]):
-            raise ShapeError(f"cannot scale by {self._args[0]}: it is not a scalar")
-        return self._args[1].shape
+    @staticmethod
+    def rule(c: object, body: Matrix) -> Shape:
+        if not is_scalar(c):
+            raise ShapeError(f"cannot scale by {c}: it is not a scalar")
+        return body.shape
 
 
 class Multiple(Node):
     """s A for a 1 × 1 matrix s. Args: s, A."""
 
-    def _infer(self) -> Shape:
-        if self._args[0].shape != (ONE, ONE):
-            raise ShapeError(f"cannot scale by {described(self._args[0])}: it is not 1 × 1")
-        return self._args[1].shape
+    rule = staticmethod(lambda s, body: number(s) and body.shape)
 
 
 class Transpose(Node):
@@ -221,7 +219,7 @@ class Power(Node):
     def __new__(cls, base: Matrix, exponent: IndexLike) -> Power:
         return cast(Power, Basic.__new__(cls, base, index(exponent)))
 
-    rule = staticmethod(lambda base, _: product_shape(base, base))
+    rule = staticmethod(lambda base, n: checked(product_shape(base, base), n, kind=(Index,)))
 
 
 class Delta(Node):
@@ -230,7 +228,19 @@ class Delta(Node):
     def __new__(cls, a: IndexLike, b: IndexLike) -> Delta:
         return cast(Delta, Basic.__new__(cls, index(a), index(b)))
 
-    rule = staticmethod(lambda *_: (ONE, ONE))
+    rule = staticmethod(lambda a, b: checked((ONE, ONE), a, b, kind=(Index,)))
+
+
+class Norm(Node):
+    """‖A‖, 1 × 1, in an operator norm: one for all shapes, with ‖A B‖ ≤ ‖A‖ ‖B‖ and ‖I‖ = 1. Args: a matrix."""
+
+    rule = staticmethod(lambda body: body.shape and (ONE, ONE))
+
+
+class Maximum(Node):
+    """The larger of two 1 × 1 matrices; max(a, b) = b says a ≤ b. Args: the two."""
+
+    rule = staticmethod(lambda a, b: number(a, b))
 
 
 class Binder(Node):
@@ -240,24 +250,20 @@ class Binder(Node):
     """
 
     def __new__(cls, body: Matrix, var: IndexVar, lo: IndexLike, hi: IndexLike) -> Binder:
-        if not isinstance(var, IndexVar):
-            raise TypeError(f"{var} is not an index variable")
         return cast(Binder, Basic.__new__(cls, body, var, index(lo), index(hi)))
 
     body = operand(0, "The body under the binder.")
     var = operand(1, "The bound variable.")
     lo = operand(2, "The first value of the variable.")
     hi = operand(3, "The last value of the variable.")
-    def _infer(self) -> Shape:
-        if self.var in (T, *self.lo.free_symbols, *self.hi.free_symbols):
-            raise ShapeError(f"{self.var} is bound where it is T or stands in a bound: {self.lo} … {self.hi}")
-        return self.body.shape
+    @staticmethod
+    def rule(body: Matrix, var: IndexVar, lo: Index, hi: Index) -> Shape:
+        if var in (T, *lo.free_symbols, *hi.free_symbols):
+            raise ShapeError(f"{var} is bound where it is T or stands in a bound: {lo} … {hi}")
+        return checked(checked(body.shape, var, kind=(IndexVar,)), lo, hi, kind=(Index,))
 
-    @property
-    def range(self) -> tuple[Index, Index]:
-        """The two forms that are ≥ 0 under the binder: var - lo and hi - var."""
-        var = index(self.var)
-        return var - self.lo, self.hi - var
+    range = property(lambda e: (index(e.var) - e.lo, e.hi - e.var),
+                     doc="The two forms that are ≥ 0 under the binder: var - lo and hi - var.")
 
 
 class Sum(Binder):
@@ -267,9 +273,9 @@ class Sum(Binder):
 class Product(Binder):
     """Π_{var=lo}^{hi} body, lo on the left; the identity for hi = lo - 1, an unknown matrix below that."""
 
-    def _infer(self) -> Shape:
-        super()._infer()
-        return product_shape(self.body, self.body)
+    @staticmethod
+    def rule(body: Matrix, var: IndexVar, lo: Index, hi: Index) -> Shape:
+        return Binder.rule(body, var, lo, hi) and product_shape(body, body)
 
 
 class Block(Node):
@@ -282,18 +288,18 @@ class Block(Node):
         width = len(cells) // count
         return [cells[k * width:(k + 1) * width] for k in range(count)]
 
-    def _infer(self) -> Shape:
-        rows = self.rows
-        if len(rows) * len(rows[0]) + 1 != len(self._args):
-            raise ShapeError(f"{len(self._args) - 1} blocks do not fill {self._args[0]} rows")
+    @staticmethod
+    def rule(count: Integer, *cells: Matrix) -> Shape:
+        rows = Block(count, *cells).rows
+        if len(rows) * len(rows[0]) != len(cells):
+            raise ShapeError(f"{len(cells)} blocks do not fill {count} rows")
         for row in rows:
             for cell, top in zip(row, rows[0], strict=True):
                 if cell.shape != (row[0].shape[0], top.shape[1]):
                     raise ShapeError(f"cannot put {described(cell)} below {described(top)} and beside "
                                      f"{described(row[0])}: the widths or the heights differ")
         heights, widths = [row[0].shape[0] for row in rows], [cell.shape[1] for cell in rows[0]]
-        if not all(isinstance(c, Integer) and c >= 0 for n in (*heights, *widths)
-                   for c in Add(n).as_coefficients_dict().values()):
+        if not are_sizes(*heights, *widths):
             raise ShapeError(f"{(*heights, *widths)}: not all are sums of sizes, so they do not add up")
         return Add(*heights), Add(*widths)
 
@@ -306,5 +312,5 @@ def block(rows: Iterable[Iterable[Matrix]]) -> Block:
 
 NODES: tuple[type[Node], ...] = (At, Loss, LossGradient, Adjoint, Direct, Tangent, Immediate, Chain, Plus, Times,
                                  Hadamard, Apply, Diagonal, Scale, Multiple, Transpose, Zero, Ones, Identity, Power,
-                                 Delta, Sum, Product, Block)
+                                 Delta, Norm, Maximum, Sum, Product, Block)
 """Every class of the vocabulary; each table has a row for each."""

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
-from sympy import Expr
+from sympy import Add, Expr, Integer
+from sympy.matrices.expressions.matexpr import MatrixExpr
 
 Shape: TypeAlias = tuple[Expr, Expr]
-
-
-class Shaped(Protocol):
-    """Anything that has a shape: our nodes and SymPy's matrix symbols."""
-
-    @property
-    def shape(self) -> Shape: ...
 
 
 class ShapeError(TypeError):
@@ -26,12 +20,12 @@ def shape_text(shape: Shape) -> str:
     return f"({shape[0]} × {shape[1]})"
 
 
-def described(operand: Shaped) -> str:
+def described(operand: MatrixExpr) -> str:
     """An operand beside its shape."""
     return f"{operand} {shape_text(operand.shape)}"
 
 
-def common_shape(verb: str, first: Shaped, *rest: Shaped) -> Shape:
+def common_shape(verb: str, first: MatrixExpr, *rest: MatrixExpr) -> Shape:
     """The shape that all operands share; used by sums."""
     for other in rest:
         if other.shape != first.shape:
@@ -39,10 +33,15 @@ def common_shape(verb: str, first: Shaped, *rest: Shaped) -> Shape:
     return first.shape
 
 
-def product_shape(first: Shaped, *rest: Shaped) -> Shape:
+def product_shape(first: MatrixExpr, *rest: MatrixExpr) -> Shape:
     """The shape of a matrix product; every pair of neighbours must share its inner size."""
     for left, right in pairwise((first, *rest)):
         if left.shape[1] != right.shape[0]:
             raise ShapeError(f"cannot multiply {described(left)} by {described(right)}: "
                              f"the inner sizes {left.shape[1]} and {right.shape[0]} differ")
     return first.shape[0], (first, *rest)[-1].shape[1]
+
+
+def are_sizes(*sizes: Expr) -> bool:
+    """Whether each is a sum of sizes with whole coefficients, of which none is negative."""
+    return all(isinstance(c, Integer) and c >= 0 for n in sizes for c in Add(n).as_coefficients_dict().values())

@@ -51,11 +51,8 @@ def _free_in_node(e: Node) -> frozenset[IndexVar]:
         raise TypeError(f"{type(e).__name__} is not of the vocabulary")
     if isinstance(e, Binder):
         return (free_indices(e.body) - {e.var}) | free_indices(e.lo) | free_indices(e.hi)
-    found = NONE
-    for a in () if isinstance(e, Zero | Ones | Identity) else e.args:
-        here = free_indices(a)
-        found = found | here if here and found else here or found
-    return found
+    found = [free for a in e._args if (free := free_indices(a))] if not isinstance(e, Zero | Ones | Identity) else ()
+    return found[0].union(*found[1:]) if found else NONE
 
 
 def fresh(name: str, taken: frozenset[IndexVar]) -> IndexVar:

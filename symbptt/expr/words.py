@@ -173,7 +173,8 @@ def as_word(p: Polynomial) -> Word:
 
 READERS: dict[type, Callable[[Any], Polynomial]] = {
     **dict.fromkeys((MatrixSymbol, At, nodes.Loss, nodes.LossGradient, nodes.Adjoint, nodes.Direct, nodes.Tangent,
-                     nodes.Immediate, nodes.Chain, nodes.Block, nodes.Apply, nodes.Ones, nodes.Delta),
+                     nodes.Immediate, nodes.Chain, nodes.Block, nodes.Apply, nodes.Ones, nodes.Delta,
+                     nodes.Norm, nodes.Maximum),
                     lambda e: single(e.shape, letters.leaf(e))),
     nodes.Plus: lambda e: collected(e.shape, (item for a in e.args for item in polynomial(a).terms.items())),
     nodes.Times: lambda e: _multiplied(e.shape, map(polynomial, e.args)),

@@ -1,11 +1,12 @@
-"""The axioms: laws of matrix algebra, of finite sums and of ordered products.
+"""The axioms: laws of matrix algebra, of finite sums, of ordered products and of operator norms.
 
 A row takes its parameters and gives left, right and the side conditions (each form ≥ 0) under which left = right holds.
 A condition becomes a hypothesis of the theorem; nobody has to believe that it was checked. Sums with hi < lo are zero;
 products and powers of negative length stand for an unknown matrix, so their laws ask for a length ≥ 0.
 
 What follows from others is no axiom. The last summand: split, then the first of one. A scalar before a sum: c A is
-(c I) A by the ring, then pull it out. Aᵐ Aⁿ = Aᵐ⁺ⁿ: as products of a constant, joined.
+(c I) A by the ring, then pull it out. Aᵐ Aⁿ = Aᵐ⁺ⁿ: as products of a constant, joined. Two diagonals commute:
+diag(u) diag(v) = diag(u ∘ v) = diag(v ∘ u). a ≤ b is written max(a, b) = b; a ≤ b ≤ c gives a ≤ c by associativity.
 """
 
 from __future__ import annotations
@@ -17,12 +18,18 @@ from sympy import Expr
 
 from symbptt.expr import nodes
 from symbptt.expr.index import Index, IndexVar, index
-from symbptt.expr.nodes import ONE, Block, Matrix, Plus, Product, Sum, Times, block
+from symbptt.expr.nodes import ONE, Block, Diagonal, Hadamard, Matrix, Maximum, Norm, Plus, Product, Sum, Times, block
 from symbptt.expr.walk import free_indices, substitute
 
 
 class Refused(ValueError):
     """A step does not follow: a rule was applied outside its side condition, or to premises that do not fit."""
+
+
+def require(holds: object, message: str, *about: object) -> None:
+    """Refuse what does not hold."""
+    if not holds:
+        raise Refused(message.format(*about))
 
 
 Law: TypeAlias = tuple[Matrix, Matrix, tuple[Index, ...]]
@@ -40,8 +47,7 @@ def _at(body: Matrix, var: IndexVar, form: Index) -> Matrix:
 
 
 def _without(var: IndexVar, *trees: Matrix | Index | Expr) -> None:
-    if any(var in free_indices(e) for e in trees):
-        raise Refused(f"the bound index {var} occurs where it must not")
+    require(all(var not in free_indices(e) for e in trees), "the bound index {} occurs where it must not", var)
 
 
 def power_zero(a: Matrix) -> Law:
@@ -101,8 +107,7 @@ def sum_first(body: Matrix, var: IndexVar, lo: Index, hi: Index) -> Law:
 
 def sum_terms(body: Matrix, var: IndexVar, lo: Index, hi: Index) -> Law:
     """Σ_{i=a}^{b} A_i = A_a + … + A_b for integers a < b."""
-    if lo.terms or hi.terms or lo.const >= hi.const:
-        raise Refused(f"{lo} and {hi} are not integers in ascending order")
+    require(not lo.terms and not hi.terms and lo.const < hi.const, "{} and {} are no ascending integers", lo, hi)
     return Sum(body, var, lo, hi), Plus(*[_at(body, var, Index(k)) for k in range(lo.const, hi.const + 1)]), ()
 
 
@@ -150,34 +155,33 @@ def sum_exchange(body: Matrix, outer: IndexVar, inner: IndexVar, lo: Index, hi: 
     """Σ_{i=lo}^{hi} Σ_{j=lo}^{i} A_ij = Σ_{j=lo}^{hi} Σ_{i=j}^{hi} A_ij."""
     _without(outer, lo, hi)
     _without(inner, lo, hi)
-    if outer == inner:
-        raise Refused("the two bound indices are one")
+    require(outer != inner, "the two bound indices are one")
     left = Sum(Sum(body, inner, lo, index(outer)), outer, lo, hi)
     return left, Sum(Sum(body, outer, index(inner), hi), inner, lo, hi), ()
 
 
 def block_times(a: Block, b: Block) -> Law:
     """[A_pq] [B_qr] = [Σ_q A_pq B_qr]."""
-    columns = list(zip(*b.rows, strict=True))
-    cells = [[_sum_of([Times(x, y) for x, y in zip(row, column, strict=True)]) for column in columns] for row in a.rows]
+    columns = list(zip(*_rows(b), strict=True))
+    cells = [[_dot(row, column) for column in columns] for row in _rows(a)]
     return Times(a, b), block(cells), ()
 
 
 def block_plus(a: Block, b: Block) -> Law:
     """[A_pq] + [B_pq] = [A_pq + B_pq]."""
-    rows = zip(a.rows, b.rows, strict=True)
+    rows = zip(_rows(a), _rows(b), strict=True)
     return Plus(a, b), block([[Plus(x, y) for x, y in zip(p, q, strict=True)] for p, q in rows]), ()
 
 
 def block_transpose(a: Block) -> Law:
     """[A_pq]ᵀ = [A_qpᵀ]."""
-    return nodes.Transpose(a), block([[nodes.Transpose(x) for x in column] for column in zip(*a.rows, strict=True)]), ()
+    columns = zip(*_rows(a), strict=True)
+    return nodes.Transpose(a), block([[nodes.Transpose(x) for x in column] for column in columns]), ()
 
 
 def block_zero(a: Block) -> Law:
     """[0] = 0: a block matrix whose cells are all zero."""
-    if any(type(x) is not nodes.Zero for row in a.rows for x in row):
-        raise Refused("a cell is not zero")
+    require(all(type(x) is nodes.Zero for row in _rows(a) for x in row), "a cell is not zero")
     return a, nodes.Zero(*a.shape), ()
 
 
@@ -188,8 +192,7 @@ def block_single(a: Matrix) -> Law:
 
 def scalar_multiple(a: Matrix, s: Matrix) -> Law:
     """A s = (s I) A for a column A and a 1 × 1 matrix s."""
-    if a.shape[1] != ONE or s.shape != (ONE, ONE):
-        raise Refused("needs a column and a 1 × 1 matrix")
+    require(nodes.number(s) and a.shape[1] == ONE, "{} is no column", a)
     return Times(a, s), Times(nodes.Multiple(s, nodes.Identity(a.shape[0])), a), ()
 
 
@@ -200,8 +203,7 @@ def multiple_identity(s: Matrix, a: Matrix) -> Law:
 
 def scalar_transpose(s: Matrix) -> Law:
     """For a 1 × 1 matrix s: sᵀ = s."""
-    if s.shape != (ONE, ONE):
-        raise Refused("needs a 1 × 1 matrix")
+    nodes.number(s)
     return nodes.Transpose(s), s, ()
 
 
@@ -215,8 +217,76 @@ def delta_apart(a: Index, b: Index) -> Law:
     return nodes.Delta(a, b), nodes.Zero(ONE, ONE), (b - a - 1,)
 
 
-def _sum_of(cells: list[Matrix]) -> Matrix:
-    return cells[0] if len(cells) == 1 else Plus(*cells)
+def hadamard_commutes(a: Matrix, b: Matrix) -> Law:
+    """A ∘ B = B ∘ A."""
+    return Hadamard(a, b), Hadamard(b, a), ()
+
+
+def hadamard_nested(first: tuple[Matrix, ...], rest: tuple[Matrix, ...]) -> Law:
+    """A ∘ … ∘ B ∘ … ∘ C = (A ∘ … ) ∘ (B ∘ … ∘ C); a product of one factor is that factor."""
+    parts = (part[0] if len(part) == 1 else Hadamard(*part) for part in (first, rest))
+    return Hadamard(*first, *rest), Hadamard(*parts), ()
+
+
+def hadamard_outer(a: Matrix, u: Matrix, v: Matrix) -> Law:
+    """A ∘ (u vᵀ) = diag(u) A diag(v) for columns u, v."""
+    return Hadamard(a, Times(u, nodes.Transpose(v))), Times(Diagonal(u), a, Diagonal(v)), ()
+
+
+def diagonal_times(u: Matrix, v: Matrix) -> Law:
+    """u ∘ v = diag(u) v for columns u, v."""
+    return Hadamard(u, v), Times(Diagonal(u), v), ()
+
+
+def diagonal_product(u: Matrix, v: Matrix) -> Law:
+    """diag(u ∘ v) = diag(u) diag(v)."""
+    return Diagonal(Hadamard(u, v)), Times(Diagonal(u), Diagonal(v)), ()
+
+
+def diagonal_plus(*parts: Matrix) -> Law:
+    """diag(u + v + …) = diag(u) + diag(v) + …."""
+    return Diagonal(Plus(*parts)), Plus(*map(Diagonal, parts)), ()
+
+
+def diagonal_scale(c: Expr, u: Matrix) -> Law:
+    """diag(c u) = c diag(u)."""
+    return Diagonal(nodes.Scale(c, u)), nodes.Scale(c, Diagonal(u)), ()
+
+
+def diagonal_ones(size: Expr) -> Law:
+    """diag(1) = I."""
+    return Diagonal(nodes.Ones(size, ONE)), nodes.Identity(size), ()
+
+
+def norm_times(*factors: Matrix) -> Law:
+    """‖A B …‖ ≤ ‖A‖ ‖B‖ …."""
+    bound = Times(*map(Norm, factors))
+    return Maximum(Norm(Times(*factors)), bound), bound, ()
+
+
+def norm_identity(size: Expr) -> Law:
+    """‖I‖ ≤ 1."""
+    return Maximum(Norm(nodes.Identity(size)), nodes.Identity(ONE)), nodes.Identity(ONE), ()
+
+
+def max_associative(a: Matrix, b: Matrix, c: Matrix) -> Law:
+    """max(a, max(b, c)) = max(max(a, b), c)."""
+    return Maximum(a, Maximum(b, c)), Maximum(Maximum(a, b), c), ()
+
+
+def max_times(c: Matrix, a: Matrix, b: Matrix) -> Law:
+    """‖C‖ max(a, b) = max(‖C‖ a, ‖C‖ b), for ‖C‖ ≥ 0."""
+    return Times(Norm(c), Maximum(a, b)), Maximum(Times(Norm(c), a), Times(Norm(c), b)), ()
+
+
+def _rows(e: Block) -> list[tuple[Matrix, ...]]:
+    require(type(e) is Block, "{} is no block matrix", e)
+    return e.rows
+
+
+def _dot(row: tuple[Matrix, ...], column: tuple[Matrix, ...]) -> Matrix:
+    products = [Times(x, y) for x, y in zip(row, column, strict=True)]
+    return Plus(*products) if len(products) > 1 else products[0]
 
 
 LAWS: dict[str, tuple[Callable[..., Law], ...]] = {
@@ -228,6 +298,11 @@ LAWS: dict[str, tuple[Callable[..., Law], ...]] = {
         sum_transpose, sum_exchange, delta_same, delta_apart),
     "Horn and Johnson, Matrix Analysis, §0.7": (
         block_times, block_plus, block_transpose, block_zero, block_single),
+    "Horn and Johnson, Matrix Analysis, §0.9.1 on diagonal matrices, §7.5 on the elementwise product": (
+        hadamard_commutes, hadamard_nested, hadamard_outer, diagonal_times, diagonal_product, diagonal_plus,
+        diagonal_scale, diagonal_ones),
+    "Horn and Johnson, Matrix Analysis, §5.6 on operator norms; max as in any ordered field": (
+        norm_times, norm_identity, max_associative, max_times),
 }
 """The laws by source."""
 

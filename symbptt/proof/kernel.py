@@ -8,30 +8,28 @@ denominator in the proof is zero. Only what `check` has just replayed counts as 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from sympy import Expr, MatrixSymbol, S
-from sympy.core.basic import Basic
-from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr import nodes
 from symbptt.expr.index import Index, IndexVar, T, index, nonnegative, t
 from symbptt.expr.nodes import At, Binder, Derivative, Matrix, Tangent
 from symbptt.expr.walk import free_indices, substitute, visit
-from symbptt.proof.axioms import AXIOMS, Refused
+from symbptt.proof.axioms import AXIOMS, Refused, require
 from symbptt.proof.statement import Definition, Proof, Theorem
 
 Polynomial: TypeAlias = dict[tuple[Matrix, ...], Expr]
 Premises: TypeAlias = Sequence[Theorem]
 OPERATIONS = (nodes.Plus, nodes.Times, nodes.Scale, nodes.Multiple, nodes.Transpose, nodes.Power, nodes.Sum,
-              nodes.Product, nodes.Block, nodes.Loss, nodes.Hadamard, nodes.Apply, nodes.Diagonal)
+              nodes.Product, nodes.Block, nodes.Loss, nodes.Hadamard, nodes.Apply, nodes.Diagonal, nodes.Norm,
+              nodes.Maximum)
 """The classes whose value depends on the values of their operands alone: congruence holds for them."""
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(NamedTuple):
     """Admitted definitions by name, and the index variables that no rule replaces or binds: T, what definitions fix."""
 
     definitions: dict[str, Definition]
@@ -41,8 +39,7 @@ class Context:
 def _theorem(left: Matrix, right: Matrix, premises: Iterable[Theorem] = (), hypotheses: Iterable[Index] = (),
              used: Iterable[str] = ()) -> Theorem:
     """The theorem under all that the premises suppose; both sides have one shape."""
-    if left.shape != right.shape:
-        raise Refused(f"the two sides have shapes {left.shape} and {right.shape}")
+    require(left.shape == right.shape, "the two sides have shapes {} and {}", left.shape, right.shape)
     premises = tuple(premises)
     holds = frozenset(h for h in hypotheses if h.terms or h.const < 0)
     return Theorem(holds.union(*(p.hypotheses for p in premises)),
@@ -57,51 +54,67 @@ def _introduced(left: Matrix, right: Matrix, hypotheses: Iterable[Index] = (), u
 
 
 def reflexivity(_: Context, _premises: Premises, e: Matrix) -> Theorem:
-    """⊢ e = e."""
+    """Every expression of the vocabulary equals itself.
+
+    ─────────
+    ⊢ e = e
+    """
     return _introduced(e, e)
 
 
 def symmetry(_: Context, premises: Premises) -> Theorem:
-    """From a = b: b = a."""
+    """Equality runs both ways.
+
+    H ⊢ a = b
+    ─────────
+    H ⊢ b = a
+    """
     return _theorem(premises[0].right, premises[0].left, premises)
 
 
 def transitivity(_: Context, premises: Premises) -> Theorem:
-    """From a = b, b = c, …, y = z: a = z."""
+    """A chain of equations, each of which begins where the one before ends.
+
+    H ⊢ a = b    K ⊢ b = c    …    M ⊢ y = z
+    ────────────────────────────────────────
+    H, K, …, M ⊢ a = z
+    """
     for p, q in pairwise(premises):
-        if p.right != q.left:
-            raise Refused(f"{p.right} is not {q.left}")
+        require(p.right == q.left, "{} is not {}", p.right, q.left)
     return _theorem(premises[0].left, premises[-1].right, premises)
 
 
 def congruence(context: Context, premises: Premises, e: Matrix, positions: Sequence[int]) -> Theorem:
-    """From a = b, …: f(…, a, …) = f(…, b, …) at the positions given.
+    """Equals for equals in an operation f, at the positions given.
 
-    Under a binder the premise on the body may use that the bound index lies in its range, which is discharged; the
-    bound index occurs in no other hypothesis and in no assumption.
+    H ⊢ a = b    …                          H, i - lo ≥ 0, hi - i ≥ 0 ⊢ a = b
+    ───────────────────────────────         ──────────────────────────────────────
+    H, … ⊢ f(…, a, …) = f(…, b, …)          H ⊢ Σ_{i=lo}^{hi} a = Σ_{i=lo}^{hi} b
+
+    On the right, for a Σ or Π: i does not occur in H or an assumption, and no definition fixes it.
     """
-    if not isinstance(e, OPERATIONS):
-        raise Refused(f"{e} is no operation on values")
-    _introduced(e, e)
+    require(isinstance(_introduced(e, e).left, OPERATIONS), "{} is no operation on values", e)
     operands = list(e.args)
     for p, k in zip(premises, positions, strict=True):
-        if not isinstance(operands[k], MatrixExpr) or p.left != operands[k]:
-            raise Refused(f"{p.left} is not operand {k} of {e}")
+        require(p.left == operands[k], "{} is not operand {} of {}", p.left, k, e)
         operands[k] = p.right
     inner = [_discharged(context, p, e) for p in premises] if isinstance(e, Binder) else premises
-    return _theorem(e, Basic.__new__(type(e), *operands), inner)
+    return _theorem(e, type(e)(*operands), inner)
 
 
 def _discharged(context: Context, p: Theorem, e: Binder) -> Theorem:
     left = p.hypotheses - set(e.range)
     outside = [*left, *(side for equation in p.assumptions for side in equation)]
-    if e.var in context.constants or any(e.var in free_indices(x) for x in outside):
-        raise Refused(f"a hypothesis, an assumption or a definition speaks of the bound index {e.var}")
+    require(e.var not in context.constants and all(e.var not in free_indices(x) for x in outside),
+            "a hypothesis, an assumption or a definition speaks of the bound index {}", e.var)
     return replace(p, hypotheses=left)
 
 
 def ring(_: Context, _premises: Premises, left: Matrix, right: Matrix) -> Theorem:
-    """⊢ left = right, when both are the same sum of words in their letters.
+    """Both sides are the same sum of words in their letters.
+
+    ──────────────
+    ⊢ left = right
 
     The letters are what is no Plus, Times, Scale, Transpose, Zero or Identity. This is associativity, distributivity,
     commutativity of +, scalars, units, (AB)ᵀ = BᵀAᵀ and diag(v)ᵀ = diag(v).
@@ -109,27 +122,19 @@ def ring(_: Context, _premises: Premises, left: Matrix, right: Matrix) -> Theore
     a, b = words(left), words(right)
     for word in a.keys() | b.keys():
         c, d = a.get(word, S.Zero), b.get(word, S.Zero)
-        if c != d and (c - d).expand() != 0:
-            raise Refused(f"the word {' '.join(map(str, word)) or 'I'} stands {c} times on the left, {d} on the right")
+        require(c == d or (c - d).expand() == 0, "the word {} stands {} times on the left, {} on the right", word, c, d)
     return _introduced(left, right, used=["ring"])
 
 
 def words(e: Matrix) -> Polynomial:
     """The expression e as a map from words of letters to their coefficients."""
-    kind, total = type(e), dict[tuple[Matrix, ...], Expr]()
+    kind = type(e)
     if kind is nodes.Plus:
-        for a in e.args:
-            for word, c in words(a).items():
-                total[word] = total[word] + c if word in total else c
-        return total
+        return _collected(term for a in e.args for term in words(a).items())
     if kind is nodes.Times:
         product: Polynomial = {(): S.One}
-        for a in e.args:
-            total, factor = {}, words(a)
-            for u, c in product.items():
-                for v, d in factor.items():
-                    total[u + v] = total[u + v] + c * d if u + v in total else c * d
-            product = total
+        for factor in map(words, e.args):
+            product = _collected((u + v, c * d) for u, c in product.items() for v, d in factor.items())
         return product
     if kind is nodes.Scale:
         return {word: e.args[0] * c for word, c in words(e.args[1]).items()}
@@ -140,99 +145,145 @@ def words(e: Matrix) -> Polynomial:
     return {(): S.One} if kind is nodes.Identity else {(e,): S.One}
 
 
-def _turn(letter: Matrix) -> Matrix:
-    return letter.args[0] if type(letter) is nodes.Transpose else \
-        letter if type(letter) is nodes.Diagonal else nodes.Transpose(letter)
+def _collected(terms: Iterable[tuple[tuple[Matrix, ...], Expr]]) -> Polynomial:
+    total: Polynomial = {}
+    for word, c in terms:
+        total[word] = total[word] + c if word in total else c
+    return total
+
+
+def _turn(a: Matrix) -> Matrix:
+    return a.args[0] if type(a) is nodes.Transpose else a if type(a) is nodes.Diagonal else nodes.Transpose(a)
 
 
 def axiom(_: Context, _premises: Premises, name: str, *args: object) -> Theorem:
-    """Conditions ⊢ left = right, an instance of the axiom `name`."""
+    """An instance of the axiom `name`.
+
+    ───────────────────────────
+    conditions ⊢ left = right
+    """
     left, right, conditions = _known(AXIOMS, name, "axiom").law(*args)
     return _introduced(left, right, conditions, [name])
 
 
 def instance(context: Context, premises: Premises, *pairs: tuple[IndexVar, Index]) -> Theorem:
-    """From H ⊢ a = b: H[v := f] ⊢ a[v := f] = b[v := f], for index variables v that no definition fixes."""
+    """Index forms f for index variables v, none of them T or what a definition fixes; no bound index is captured.
+
+    H ⊢ a = b
+    ─────────────────────────────────
+    H[v := f] ⊢ a[v := f] = b[v := f]
+    """
     (p,), rule = premises, {v: index(f) for v, f in pairs}
     moved = [h.substitute(rule) for h in p.hypotheses]
-    if any(not isinstance(v, IndexVar) or v in context.constants for v in rule):
-        raise Refused(f"{', '.join(map(str, rule))}: T, a variable that the definitions fix, or no index variable")
+    require(all(isinstance(v, IndexVar) and v not in context.constants for v in rule),
+            "{}: T, a variable that the definitions fix, or no index variable", rule)
     kept = replace(p, hypotheses=frozenset(),
                    assumptions=frozenset((substitute(a, rule), substitute(b, rule)) for a, b in p.assumptions))
     return _theorem(substitute(p.left, rule), substitute(p.right, rule), [kept], moved)
 
 
 def entailment(_: Context, premises: Premises, *hypotheses: Index) -> Theorem:
-    """From H ⊢ a = b: K ⊢ a = b, when each form of H is ≥ 0 under K and T ≥ 1."""
+    """Other index hypotheses K; each form of H is a sum of forms of K, of T - 1 and of a number ≥ 0.
+
+    H ⊢ a = b
+    ─────────
+    K ⊢ a = b
+    """
     (p,), wanted = premises, list(map(index, hypotheses))
     for h in p.hypotheses:
-        if not nonnegative(h, [*wanted, index(T) - 1]):
-            raise Refused(f"{h} ≥ 0 does not follow from {', '.join(f'{k} ≥ 0' for k in wanted) or 'nothing'}")
+        require(nonnegative(h, [*wanted, index(T) - 1]), "{} ≥ 0 does not follow from {} ≥ 0", h, wanted)
     return _theorem(p.left, p.right, [replace(p, hypotheses=frozenset())], wanted)
 
 
 def cases(_: Context, premises: Premises, form: Index) -> Theorem:
-    """From H, f ≥ 0 ⊢ a = b and H, -f - 1 ≥ 0 ⊢ a = b: H ⊢ a = b, for f is an integer."""
+    """A form f is an integer: it is ≥ 0 or ≤ -1.
+
+    H, f ≥ 0 ⊢ a = b    K, -f - 1 ≥ 0 ⊢ a = b
+    ─────────────────────────────────────────
+    H, K ⊢ a = b
+    """
     p, q = premises
-    if (p.left, p.right) != (q.left, q.right):
-        raise Refused("the two cases prove different equations")
+    require((p.left, p.right) == (q.left, q.right), "the two cases prove different equations")
     kept = [replace(r, hypotheses=r.hypotheses - {f}) for r, f in ((p, index(form)), (q, -index(form) - 1))]
     return _theorem(p.left, p.right, kept)
 
 
 def assumption(_: Context, _premises: Premises, left: Matrix, right: Matrix) -> Theorem:
-    """Left = right ⊢ left = right."""
+    """What is assumed follows, and the theorem says that it is assumed.
+
+    ────────────────────────────
+    left = right ⊢ left = right
+    """
     return replace(_introduced(left, right), assumptions=frozenset([(left, right)]))
 
 
 def definition(context: Context, premises: Premises, name: str, at: Index | None = None) -> Theorem:
-    """Unfold: ⊢ left(s) = right(s), for a recursion under lo ≤ s ≤ hi."""
+    """Unfold left(t) = right(t) at the time s, a recursion inside its range alone.
+
+    ─────────────────────────────────────────────
+    s - lo ≥ 0, hi - s ≥ 0 ⊢ left(s) = right(s)
+    """
     d, rule = _known(context.definitions, name, "definition"), {} if at is None else {t: index(at)}
     bounds = () if d.lo is None or d.hi is None else ((index(t) - d.lo).substitute(rule), (d.hi - t).substitute(rule))
     return _theorem(substitute(d.left, rule), substitute(d.right, rule), premises, bounds, [name])
 
 
 def beyond(context: Context, premises: Premises, name: str, at: Index) -> Theorem:
-    """For a recursion up to hi: s ≥ hi + 1 ⊢ left(s) = 0."""
+    """A recursion vanishes past its last time hi.
+
+    ───────────────────────────────
+    s - hi - 1 ≥ 0 ⊢ left(s) = 0
+    """
     d = _known(context.definitions, name, "definition")
-    if d.hi is None:
-        raise Refused(f"{name} is not defined by a recursion")
+    require(d.hi is not None, "{} is not defined by a recursion", name)
     left = substitute(d.left, {t: index(at)})
-    return _theorem(left, nodes.Zero(*left.shape), premises, [index(at) - d.hi - 1], [name])
+    return _theorem(left, nodes.Zero(*left.shape), premises, [index(at) - index(d.hi) - 1], [name])
 
 
 def induction_down(_: Context, premises: Premises, lo: Index, top: Index) -> Theorem:
-    """From P(top) and, for lo ≤ t < top, P(t + 1) ⊢ P(t): P(t) for lo ≤ t ≤ top."""
+    """Downward induction on t, for an equation P(t).
+
+    H ⊢ P(top)    K, t - lo ≥ 0, top - 1 - t ≥ 0, P(t + 1) ⊢ P(t)
+    ──────────────────────────────────────────────────────────────
+    H, K, t - lo ≥ 0, top - t ≥ 0 ⊢ P(t)
+
+    t occurs in no bound, nor in H or K, their assumptions among them.
+    """
     return _induction(premises, top, lo, +1, [index(t) - lo, top - 1 - t], [index(t) - lo, top - t])
 
 
 def induction_up(_: Context, premises: Premises, bottom: Index, hi: Index) -> Theorem:
-    """From P(bottom) and, for bottom < t ≤ hi, P(t - 1) ⊢ P(t): P(t) for bottom ≤ t ≤ hi."""
+    """Upward induction on t, for an equation P(t).
+
+    H ⊢ P(bottom)    K, t - bottom - 1 ≥ 0, hi - t ≥ 0, P(t - 1) ⊢ P(t)
+    ─────────────────────────────────────────────────────────────────────
+    H, K, t - bottom ≥ 0, hi - t ≥ 0 ⊢ P(t)
+
+    t occurs in no bound, nor in H or K, their assumptions among them.
+    """
     return _induction(premises, bottom, hi, -1, [index(t) - bottom - 1, hi - t], [index(t) - bottom, hi - t])
 
 
 def _induction(premises: Premises, start: Index, end: Index, towards: int, inside: list[Index],
                reached: list[Index]) -> Theorem:
     (base, step), at_start, neighbour = premises, {t: start}, {t: index(t) + towards}
-    if (base.left, base.right) != (substitute(step.left, at_start), substitute(step.right, at_start)):
-        raise Refused(f"the base is not the statement at {start}")
+    require((base.left, base.right) == (substitute(step.left, at_start), substitute(step.right, at_start)),
+            "the base is not the statement at {}", start)
     others = step.assumptions - {(substitute(step.left, neighbour), substitute(step.right, neighbour))}
     rest = frozenset(h for h in step.hypotheses if not nonnegative(h, inside))
     outside = [start, end, *rest, *base.hypotheses, *(side for pair in others | base.assumptions for side in pair)]
-    if any(t in free_indices(x) for x in outside):
-        raise Refused("the step uses more than the range of t, or the base or a bound speaks of t")
+    require(all(t not in free_indices(x) for x in outside),
+            "the step uses more than the range of t, or the base or a bound speaks of t")
     return _theorem(step.left, step.right, [replace(step, hypotheses=rest, assumptions=others), base], reached)
 
 
-INFERENCE: dict[str, Callable[..., Theorem]] = {f.__name__: f for f in (
-    reflexivity, symmetry, transitivity, congruence, ring, axiom, instance, entailment, cases, assumption, definition,
-    beyond, induction_down, induction_up)}
+INFERENCE: dict[str, Callable[..., Theorem]] = {f.__name__: f for f in (reflexivity, symmetry, transitivity, congruence,
+    ring, axiom, instance, entailment, cases, assumption, definition, beyond, induction_down, induction_up)}
 """Every inference rule by name."""
 
 
 def _known(table: dict[str, Any], name: str, what: str) -> Any:
-    if name not in table:
-        raise Refused(f"there is no {what} {name}")
+    require(name in table, "there is no {} {}", what, name)
     return table[name]
 
 
@@ -248,8 +299,7 @@ def replay(proof: Proof) -> list[Theorem]:
         context = admit(proof.definitions)
         for number, step in enumerate(proof.steps):
             place = f"step {number} ({step.rule})"
-            if any(not 0 <= k < number for k in step.premises):
-                raise Refused("a premise is not an earlier step")
+            require(all(0 <= k < number for k in step.premises), "a premise is not an earlier step")
             done.append(_known(INFERENCE, step.rule, "rule")(context, [done[k] for k in step.premises], *step.args))
     # A shape clash is a TypeError, a refusal a ValueError; the others come of steps not made as their rules want them.
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError) as error:
@@ -264,8 +314,7 @@ def check(proof: Proof) -> Theorem:
         Refused: the replay fails, or the last step is not the claim.
     """
     done = replay(proof)
-    if not done or done[-1] != proof.claim:
-        raise Refused("what the steps prove is not what the proof claims")
+    require(done and done[-1] == proof.claim, "what the steps prove is not what the proof claims")
     return done[-1]
 
 
@@ -285,14 +334,14 @@ def admit(definitions: Iterable[Definition]) -> Context:
     for number, d in enumerate(listed):
         _definable(d)
         same = places.setdefault(_head(d.left)[0], [])
-        if any(not _apart(d, listed[k]) for k in same) or any(d.name == other.name for other in listed[:number]):
-            raise Refused(f"{d.name}: {d.left} is defined twice")
+        require(all(_apart(d, listed[k]) for k in same) and all(d.name != other.name for other in listed[:number]),
+                "{}: {} is defined twice", d.name, d.left)
         same.append(number)
     for number, d in enumerate(listed):
         for node in visit(d.right):
             head, time = _head(node)
-            if not all(_ends(d, number, time, listed[k], k) for k in places.get(head, ())):
-                raise Refused(f"{d.name} mentions {node} where its unfolding need not end")
+            require(all(_ends(d, number, time, listed[k], k) for k in places.get(head, ())),
+                    "{} mentions {} where its unfolding need not end", d.name, node)
     free = (x for d in listed for x in (d.left, d.right, d.hi) if x is not None)
     return Context({d.name: d for d in listed}, frozenset({T}).union(*map(free_indices, free)) - {t})
 
@@ -306,23 +355,22 @@ def _head(e: Matrix) -> tuple[tuple[type | None, Matrix], Index | None]:
 
 def _definable(d: Definition) -> None:
     (_, inner), time = _head(d.left)
-    if type(inner) is not MatrixSymbol or (time is not None and time != index(t) and (time.terms or time.const > 0)):
-        raise Refused(f"{d.left} is neither a letter, nor a member at t or at a time before 1, nor a derivative by one")
-    if d.left.shape != d.right.shape or (t in free_indices(d.right) and time != index(t)):
-        raise Refused(f"the sides of {d.name} differ in shape, or the right one alone depends on t")
-    if d.lo is None and d.hi is None:
-        return
-    if d.lo is None or d.hi is None or time != index(t) or d.lo.terms or d.lo.const < 1 or t in free_indices(d.hi) \
-            or not nonnegative(d.hi - d.lo, [index(T) - 1]):
-        raise Refused(f"{d.name} is no recursion at t between a number ≥ 1 and a last time that is not before it")
-    if any(isinstance(node, Binder) and node.var == t for node in visit(d.right)):
-        raise Refused(f"the recursion {d.name} binds t again")
+    require(type(inner) is MatrixSymbol and (time is None or time == index(t) or not (time.terms or time.const > 0)),
+            "{} is neither a letter, nor a member at t or at a time before 1, nor a derivative by one", d.left)
+    require(d.left.shape == d.right.shape and (t not in free_indices(d.right) or time == index(t)),
+            "the sides of {} differ in shape, or the right one alone depends on t", d.name)
+    if d.lo is None or d.hi is None:
+        return require(d.lo is d.hi, "{} has half a range", d.name)
+    require(time == index(t) and not d.lo.terms and d.lo.const >= 1 and t not in free_indices(d.hi)
+            and nonnegative(d.hi - d.lo, [index(T) - 1]),
+            "{} is no recursion at t between a number ≥ 1 and a last time that is not before it", d.name)
+    return require(not any(isinstance(node, Binder) and node.var == t for node in visit(d.right)),
+                   "the recursion {} binds t again", d.name)
 
 
 def _fixed(d: Definition) -> Index | None:
     """The time of a member at a fixed time."""
-    time = _head(d.left)[1]
-    return time if time is not None and not time.terms else None
+    return time if (time := _head(d.left)[1]) is not None and not time.terms else None
 
 
 def _apart(d: Definition, other: Definition) -> bool:
@@ -343,6 +391,4 @@ def _ends(d: Definition, number: int, time: Index | None, other: Definition, pla
     if ahead.terms or (other.lo is None and fixed is None) or isinstance(other.left, Tangent) != up:
         return False
     steps = -ahead.const if up else ahead.const
-    if fixed is not None:
-        return place < number if up else steps >= 0
-    return steps > 0 or (steps == 0 and place < number)
+    return steps > 0 or (steps == 0 and (fixed is not None or place < number))

@@ -141,6 +141,14 @@ class Run:
     def delta(self, e: nodes.Delta, times: Valuation) -> Dual:
         return constant(filled(int(value_of(e.args[0], times) == value_of(e.args[1], times)), 1, 1))
 
+    def norm(self, e: nodes.Norm, times: Valuation) -> Dual:
+        """The trivial norm, 0 for the zero matrix and 1 for any other: the laws of norms hold for it over any field."""
+        return constant(filled(int(any(map(any, self.dual(e.args[0], times).value))), 1, 1))
+
+    def maximum(self, e: nodes.Maximum, times: Valuation) -> Dual:
+        """The larger of two residues, as whole numbers from 0 to p - 1."""
+        return constant(max(self.dual(a, times).value for a in e.args))
+
     def power(self, e: nodes.Power, times: Valuation) -> Dual:
         count = value_of(e.args[1], times)
         return self._multiplied(e, [times] * count, count)
@@ -227,7 +235,8 @@ MEANING: dict[type, Callable[[Run, Any, Valuation], Dual]] = {
     nodes.Plus: Run.plus, nodes.Times: Run.times, nodes.Hadamard: Run.hadamard, nodes.Apply: Run.apply,
     nodes.Diagonal: Run.diagonal, nodes.Scale: Run.scale, nodes.Multiple: Run.multiple,
     nodes.Transpose: Run.transpose, nodes.Zero: Run.zero, nodes.Ones: Run.ones, nodes.Identity: Run.identity,
-    nodes.Delta: Run.delta, nodes.Power: Run.power, nodes.Sum: Run.sum, nodes.Product: Run.product,
+    nodes.Delta: Run.delta, nodes.Norm: Run.norm, nodes.Maximum: Run.maximum,
+    nodes.Power: Run.power, nodes.Sum: Run.sum, nodes.Product: Run.product,
     nodes.Block: Run.block, nodes.Loss: Run.loss, nodes.LossGradient: Run.loss_gradient, At: Run.at,
     MatrixSymbol: Run.symbol, nodes.Adjoint: Run.adjoint, nodes.Direct: Run.direct,
     nodes.Tangent: Run.tangent, nodes.Immediate: Run.immediate, nodes.Chain: Run.chain,

@@ -80,6 +80,11 @@ class Scalars:
             return done
         return s.chain(done, s.congruence(whole, parts) if type(whole) is Plus else parts[0])
 
+    def ordered_after(self, ref: Ref) -> Ref:
+        """From a = b: a = the ordered sum of the words of b."""
+        more = self.ordered(self.script[ref].right)
+        return ref if self.script[more].left == self.script[more].right else self.script.chain(ref, more)
+
     def _summand(self, e: Matrix) -> Ref:
         s = self.script
         if type(e) is Scale:
@@ -184,7 +189,7 @@ class Pairing:
         summed = s.congruence(under, {0: s.entail(pointwise, (index(t) - 1, LAST - t))})
         if not self.edges:
             return summed
-        apart = s.chain(s.sym(self._spread(left)), summed, self._spread(right))
+        apart = s.chain(s.sym(self.spread(left)), summed, self.spread(right))
         shifted = [self._shifted(e) for e in self.edges]
         return self._cancelled(apart, shifted)
 
@@ -220,7 +225,7 @@ class Pairing:
 
     # Over all t.
 
-    def _spread(self, body: Matrix) -> Ref:
+    def spread(self, body: Matrix) -> Ref:
         """Σ_t (a + b + …) = Σ_t a + Σ_t b + …."""
         s, first, rest = self.script, body.args[0], body.args[1:]
         whole = Sum(body, t, FIRST, LAST)
@@ -229,7 +234,7 @@ class Pairing:
         tail = Plus(*rest)
         grouped = s.congruence(whole, {0: s.ring(body, Plus(first, tail))})
         law = s.axiom("sum_plus", first, tail, t, FIRST, LAST)
-        more = self._spread(tail)
+        more = self.spread(tail)
         done = s.chain(grouped, law, s.congruence(s[law].right, {1: more}))
         return s.then_ring(done, Plus(s[law].right.args[0], *s[more].right.args))
 

@@ -15,6 +15,7 @@ from sympy.matrices.expressions.matexpr import MatrixExpr
 from symbptt.expr.build import plus, scale, times
 from symbptt.expr.index import Index, IndexVar
 from symbptt.expr.nodes import At, Binder, Block, Identity, Matrix, Plus, Power, Scale, Sum, Times, Transpose, Zero
+from symbptt.proof.axioms import Refused
 from symbptt.proof.kernel import INFERENCE, OPERATIONS, admit
 from symbptt.proof.kernel import words as ring_words
 from symbptt.proof.statement import Definition, Proof, Step, Theorem
@@ -135,12 +136,18 @@ class Script:
         return None
 
     def evaluate_blocks(self, e: Matrix) -> Ref:
-        """e = one block matrix, for sums and products of block matrices."""
+        """e = one block matrix, for sums and products of block matrices.
+
+        Raises:
+            Refused: it is something else.
+        """
         if type(e) is Block:
             return self.refl(e)
         if type(e) is Transpose:
             turned = self.axiom("block_transpose", e.args[0])
             return self.chain(turned, self.tidy_cells(self[turned].right))
+        if type(e) not in (Plus, Times):
+            raise Refused(f"{e} is no sum or product of block matrices")
         parts = {k: self.evaluate_blocks(a) for k, a in enumerate(e.args)}
         done = self.congruence(e, parts)
         cells: list[Matrix] = list(self[done].right.args)

@@ -94,7 +94,10 @@ class Latex(Symbols):
         return self.power(base, r"\circ 2")
 
     def norm(self, argument: str) -> str:
-        return rf"\lVert {argument} \rVert^2"
+        return self.length(argument) + "^2"
+
+    def length(self, argument: str) -> str:
+        return rf"\lVert {argument} \rVert"
 
     def delta(self, a: str, b: str) -> str:
         return rf"\delta_{{{a},{b}}}"
@@ -190,6 +193,9 @@ class Ruler(Symbols):
 
     def norm(self, argument: str) -> str:
         return f"xx{argument}xxx"
+
+    def length(self, argument: str) -> str:
+        return f"xx{argument}xx"
 
     def squared(self, base: str) -> str:
         return f"{base}xx"

@@ -118,14 +118,15 @@ def basis(d: Derivation) -> Section | None:
     if not d.theorems:
         return None
     proved = [line for line in d.lines if line.theorem is not None]
-    used = sorted({name for q in d.theorems for name in q.theorem.used})
+    stated = [d.theorems[line.theorem] for line in proved if line.theorem is not None]
+    used = sorted({name for q in stated for name in q.theorem.used})
     equations = [line for line in (equation_of(d, name) for name in used) if line is not None]
     defined = definitions(d)
     laws = [name for name in used if name not in defined]
     points = [say(f"rests_{key}", equations=references(*found)) for key, kinds in DEFINITIONS.items()
               if (found := [line for line in equations if line.kind in kinds])]
     points += [say("rests_law", law=Phrase("laws", name)) for name in laws]
-    forms = strongest(h for q in d.theorems for h in q.theorem.hypotheses)
+    forms = strongest(h for q in stated for h in q.theorem.hypotheses)
     if forms:
         points.append(say("rests_hypotheses", bounds=_bounds(forms)))
     points.append(say("rests_beyond"))

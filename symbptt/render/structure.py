@@ -34,8 +34,10 @@ from symbptt.expr.nodes import (
     Loss,
     LossGradient,
     Matrix,
+    Maximum,
     Multiple,
     Node,
+    Norm,
     Ones,
     Plus,
     Power,
@@ -358,6 +360,14 @@ def _delta(p: Printer, e: Node) -> Piece:
     return Piece(p.symbols.delta(*map(p.index, e.args)))
 
 
+def _norm(p: Printer, e: Node) -> Piece:
+    return Piece(p.symbols.length(p(e.args[0])))
+
+
+def _maximum(p: Printer, e: Node) -> Piece:
+    return Piece(p.symbols.applied(p.symbols.called("max"), p.symbols.comma.join(map(p, e.args))))
+
+
 def _block(p: Printer, e: Block) -> Piece:
     return Piece(p.symbols.block([[p(cell) for cell in row] for row in e.rows]))
 
@@ -383,6 +393,8 @@ ROWS: dict[type[Basic], Callable[[Printer, Any], Piece]] = {
     Ones: _constant("1"),
     Identity: _identity,
     Delta: _delta,
+    Norm: _norm,
+    Maximum: _maximum,
     Power: _power,
     Sum: _binder,
     Product: _binder,

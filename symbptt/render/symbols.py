@@ -107,6 +107,10 @@ class Symbols(ABC):
         """The squared norm."""
 
     @abstractmethod
+    def length(self, argument: str) -> str:
+        """A norm."""
+
+    @abstractmethod
     def delta(self, a: str, b: str) -> str:
         """Kronecker's delta."""
 

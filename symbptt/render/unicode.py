@@ -73,7 +73,10 @@ class Unicode(Symbols):
         return self.power(base, "∘2")
 
     def norm(self, argument: str) -> str:
-        return f"‖{argument}‖²"
+        return f"{self.length(argument)}²"
+
+    def length(self, argument: str) -> str:
+        return f"‖{argument}‖"
 
     def delta(self, a: str, b: str) -> str:
         return f"δ_{{{a},{b}}}"

@@ -4,12 +4,15 @@ import pickle
 
 import pytest
 from sympy import Integer, MatrixSymbol, Rational, Symbol
+from sympy.core.basic import Basic
+from sympy.core.symbol import Str
 
 from symbptt.expr.build import apply, loss
 from symbptt.expr.index import IndexVar, T, index, t
 from symbptt.expr.nodes import (
     NODES,
     Adjoint,
+    Apply,
     At,
     Block,
     Chain,
@@ -19,8 +22,11 @@ from symbptt.expr.nodes import (
     Hadamard,
     Identity,
     Immediate,
+    Loss,
     LossGradient,
+    Maximum,
     Multiple,
+    Norm,
     Ones,
     Plus,
     Power,
@@ -52,7 +58,7 @@ SAMPLES = {
     (d, h): [Transpose(W)],
     (h, h): [Identity(h), Power(A, index(t)), Product(A, i, 1, T), Diagonal(f)],
     (h + q, 2 * h): [block([[A, A], [V, V]])],
-    (1, 1): [L, Times(Transpose(f), f), Delta(t, T)],
+    (1, 1): [L, Times(Transpose(f), f), Delta(t, T), Norm(W), Maximum(s, Norm(f))],
 }
 CASES = [(shape, e) for shape, listed in SAMPLES.items() for e in listed]
 
@@ -77,6 +83,28 @@ def test_expressions_travel_hash_and_compare(shape, e) -> None:
     assert hash(twin) == hash(e)
     assert twin.shape == shape
     assert e.func(*e.args) == e
+
+
+FORGED = [
+    (Plus, (f, Symbol("a"))), (Diagonal, (f, f)), (Transpose, (A, A)), (Zero, (h, d, q)), (Ones, (h,)),
+    (Identity, (h, h)), (Norm, (A, A)), (Maximum, (s, s, s)), (Maximum, (s,)), (Maximum, (s, f)), (Multiple, (s, f, f)),
+    (Scale, (h, f, f)),
+    (Adjoint, (At(f, t), f)), (Direct, (At(f, t), f)), (Tangent, (f, f)), (Immediate, (At(f, t), f)),
+    (Chain, (At(f, t), f, f)), (Chain, (Plus(f, f), f)), (Delta, (t, index(t))),
+    (Delta, (index(t), index(t), index(t))),
+    (Power, (A, index(t), A)), (Power, (A, t)), (At, (f, index(t), index(t))), (At, (f, t)),
+    (Sum, (A, i, index(1), index(T), A)), (Sum, (A, h, index(1), index(T))), (Sum, (A, i, Integer(1), index(T))),
+    (Product, (A, i, index(1))), (LossGradient, (L, Integer(0), f)), (LossGradient, (Plus(f, f), Integer(0))),
+    (Apply, (Str("tanh"), f, f)), (Apply, (i, f)), (Apply, (f, f)), (Apply, (Symbol("tanh"), f)),
+    (Loss, (Symbol("l"), f)), (Loss, (f, f)), (Block, (Integer(1),)), (Block, (Integer(-1), f)),
+]
+
+
+@pytest.mark.parametrize(("kind", "args"), FORGED, ids=lambda x: getattr(x, "__name__", str(x)))
+def test_a_node_takes_as_many_arguments_as_it_has_and_of_their_kind(kind, args) -> None:
+    """Made past the constructors, as a proof that was read from somewhere may hold it."""
+    with pytest.raises((TypeError, AttributeError, LookupError)):
+        _ = Basic.__new__(kind, *args).shape
 
 
 def test_nothing_is_simplified() -> None:
@@ -125,7 +153,7 @@ def test_what_is_no_scalar(c) -> None:
 
 def test_a_binder_binds_an_index() -> None:
     with pytest.raises(TypeError):
-        Sum(A, Symbol("n"), 1, 2)
+        _ = Sum(A, Symbol("n"), 1, 2).shape
     e = Sum(At(f, i), i, t, T)
     assert e.range == (index(i) - index(t), index(T) - index(i))
 

@@ -24,8 +24,10 @@ from symbptt.expr.nodes import (
     Loss,
     LossGradient,
     Matrix,
+    Maximum,
     Multiple,
     Node,
+    Norm,
     Ones,
     Plus,
     Power,
@@ -61,8 +63,7 @@ def test_every_class_has_a_row() -> None:
 
 def test_an_unknown_class_is_refused() -> None:
     class Unknown(Node):
-        def _infer(self) -> tuple[object, object]:
-            return n, n
+        rule = staticmethod(lambda _: (n, n))
 
     with pytest.raises(KeyError):
         latex(Unknown(A))
@@ -188,6 +189,7 @@ STRUCTURE: dict[str, tuple[Matrix, str]] = {
     "a sum of entries": (Times(Transpose(Ones(n, ONE)), At(h, t)), r"\boldsymbol{1}^\top \boldsymbol{h}_t"),
     "a factor one": (Times(At(h, t), Ones(ONE, ONE)), r"\boldsymbol{h}_t"),
     "a delta": (Delta(t, T), r"\delta_{t,T}"),
+    "a bound": (Maximum(Norm(W_hh), Delta(t, T)), r"\mathrm{max}(\lVert \boldsymbol{W}_{hh} \rVert, \delta_{t,T})"),
     "a column of columns": (stacked([At(h, index(t) - 1), At(x, t)]),
                             r"\begin{bmatrix} \boldsymbol{h}_{t-1} \\ \boldsymbol{x}_t \end{bmatrix}"),
     "rows of a letter": (Times(selection(n, n, 2 * n), MatrixSymbol("W", 2 * n, n)),

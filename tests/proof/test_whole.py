@@ -1,0 +1,120 @@
+"""The gradients of the adjoint recursion, paired with directions, are the change of L by the tangent recursion."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import symbptt
+from symbptt.accumulation import accumulated
+from symbptt.bptt.backward import template
+from symbptt.bptt.closed import solve
+from symbptt.bptt.tangent import flows
+from symbptt.bptt.tangent import solve as forward
+from symbptt.expr.build import scale
+from symbptt.expr.nodes import At, Diagonal, Immediate, Plus, Sum, Tangent, Times, Transpose
+from symbptt.proof.axioms import Refused
+from symbptt.proof.forward import tangent_definitions
+from symbptt.proof.kernel import check
+from symbptt.proof.pairing import Pairing
+from symbptt.proof.prover import Prover
+from symbptt.proof.script import Script
+from symbptt.proof.whole import Whole
+
+MODELS = ["linear", "elman", "tests/data/models/masked_weight.toml", "tests/data/models/regularised.toml",
+          "tests/data/models/computed_start.toml", "tests/data/models/no_recurrence.toml"]
+
+
+def setting(name, changed=lambda d: d):
+    form = template(symbptt.load(name))
+    tangents = flows(form.model)
+    closed = solve(form)
+    letters = closed.letters if closed else ()
+    prover = Prover(form, closed, more=tangent_definitions(tangents, forward(tangents, letters)))
+    prover = Prover(form, closed, script=Script(tuple(map(changed, prover.script.definitions))))
+    return Whole(Pairing(prover, tangents))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_direction(name) -> None:
+    whole = setting(name)
+    proof = whole.script.proof(whole.prove())
+    found = check(proof)
+    assert not found.hypotheses
+    for left, right in found.assumptions:
+        assert type(left) is Tangent
+        assert type(right) is Times
+        assert type(right.args[1]) is Transpose
+    assert {left.of for left, _ in found.assumptions} == {v for v, (_, b) in whole.ends.items() if b is not None}
+    parts = str(found.right)
+    assert all(f"dL/d{v.name}" in parts for v in whole.variables)
+    assert type(found.left) is Sum or "Sum(t=1..T" in str(found.left)
+
+
+def test_elman() -> None:
+    found = next(q for q in symbptt.prove("elman") if q.key == "directions").theorem
+    assert str(found.left) == "Sum(t=1..T, (dL/do[t]).T @ do[t])"
+    assert str(found.right) == ("u_W_hx.T @ dL/dW_hx @ v_W_hx + u_W_hh.T @ dL/dW_hh @ v_W_hh + (dL/db_h).T @ db_h + "
+                                "u_W_qh.T @ dL/dW_qh @ v_W_qh + (dL/db_q).T @ db_q")
+    assert {f"{a} = {b}" for a, b in found.assumptions} == {f"dW_{w} = u_W_{w} @ v_W_{w}.T" for w in ("hx", "hh", "qh")}
+
+
+def altered(name, change):
+    return lambda d: replace(d, right=change(d.right)) if d.name == name else d
+
+
+def untransposed(e):
+    """W for every square Wᵀ."""
+    if type(e) is Transpose and e.shape[0] == e.shape[1]:
+        return e.args[0]
+    return type(e)(*[untransposed(a) if isinstance(a, Plus | Times | Transpose) else a for a in e.args])
+
+
+LIES = {
+    "the sign of a gradient": altered("dL/dW_hh", lambda e: scale(-1, e)),
+    "a gradient twice": altered("dL/db_h", lambda e: scale(2, e)),
+    "a slope forgotten": altered("dL/dW_hx", lambda e: Sum(Times(*e.body.args[1:]), *e.args[1:])),
+    "h_t for h_{t-1}": altered("dL/dW_hh", lambda e: Sum(Times(*e.body.args[:-1], Transpose(At(
+        e.body.args[-1].args[0].family, e.var))), *e.args[1:])),
+    "a sum from t = 2": altered("dL/dW_qh", lambda e: Sum(e.body, e.var, 2, e.hi)),
+    "a sum to T - 1": altered("dL/dW_qh", lambda e: Sum(e.body, e.var, e.lo, e.hi - 1)),
+    "the sign of a direct part": altered("d+h[t]", lambda e: scale(-1, e)),
+    "a factor in the tangent recursion": altered("dh[t]", lambda e: scale(2, e)),
+    "a transpose forgotten": altered("dL/dh[t]", untransposed),
+    "a slope forgotten in the recursion": altered("dL/dh[t]", lambda e: type(e)(
+        Times(*[a for a in e.args[0].args if type(a) is not Diagonal]), *e.args[1:])),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_wrong_gradient_or_change_is_refused(lie) -> None:
+    assert setting("elman").script.definitions != setting("elman", LIES[lie]).script.definitions
+    with pytest.raises(Refused):
+        setting("elman", LIES[lie]).prove()
+
+
+def test_it_is_proved_where_it_is_asked_for() -> None:
+    form = template(symbptt.load("linear"))
+    keys = [q.key for q in accumulated(form, solve(form), whole=True) if not hasattr(q, "forms")]
+    assert keys == ["directions"]
+    assert not [q for q in accumulated(form, solve(form)) if not hasattr(q, "forms")]
+    assert Immediate in {type(d.left) for d in setting("linear").script.definitions}
+
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+EVERY = [*sorted((ROOT / "symbptt/model/library").glob("*.toml")), *sorted((ROOT / "tests/data/models").glob("*.toml"))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", EVERY, ids=lambda path: path.stem)
+def test_every_model_has_its_theorems(path) -> None:
+    model = symbptt.load(path)
+    found = symbptt.prove(model)
+    closed = solve(template(model))
+    wanted = {"pairing", "directions"} | ({"closed", "reversed", "forward"} if closed else set()) | (
+        {"bound"} if closed and not closed.trivial else set())
+    assert {q.key for q in found} >= wanted
+    for q in found:
+        assert check(q.proof) == q.theorem
+    if closed:
+        assert {"truncated", "unbiased"} <= {q.key for q in symbptt.prove(model, truncate=2)}
