@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from symbptt import derivation as record
+from symbptt import derivation, gradients
 from symbptt import derive as stages
-from symbptt import gradients
 from symbptt.expr.index import Index, index, t
 from symbptt.expr.index import T as LAST
 from symbptt.expr.nodes import Adjoint, At, Matrix, Times
@@ -20,16 +19,18 @@ from symbptt.model.from_sympy import Family, family, function, loss, model, soft
 from symbptt.model.locate import InputError
 from symbptt.model.read import library, load, loads, source_text
 from symbptt.model.spec import LossTerm, Model, ModelError
-from symbptt.proof import kernel
+from symbptt.proof import kernel, record
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.axioms import Refused
-from symbptt.proof.statement import Proof, Theorem
+from symbptt.proof.entries import RecordError
+from symbptt.proof.record import together
+from symbptt.proof.statement import Definition, Proof, Theorem
 from symbptt.render import targets
 
 __all__ = [
-    "Derivation", "Family", "InputError", "LossTerm", "Model", "ModelError", "Proof", "ProvedStatement", "Refused",
-    "Statement", "Theorem", "TooLarge", "check", "derive", "family", "function", "library", "load", "loads", "loss",
-    "model", "prove", "softmax", "source_text", "to_sympy",
+    "Definition", "Derivation", "Family", "InputError", "LossTerm", "Model", "ModelError", "Proof", "ProvedStatement",
+    "RecordError", "Refused", "Statement", "Theorem", "TooLarge", "check", "derive", "family", "function", "library",
+    "load", "loads", "loss", "model", "prove", "replay", "softmax", "source_text", "to_sympy", "together",
 ]
 
 print_latex(targets.latex)
@@ -64,7 +65,7 @@ class Statement:
 class Derivation:
     """All gradients of a model, their closed forms and the proofs. Made by `derive`; `record` holds the data."""
 
-    def __init__(self, data: record.Derivation) -> None:
+    def __init__(self, data: derivation.Derivation) -> None:
         self.record = data
 
     def __repr__(self) -> str:
@@ -78,7 +79,7 @@ class Derivation:
         return self.record.model
 
     @property
-    def steps(self) -> tuple[record.Line, ...]:
+    def steps(self) -> tuple[derivation.Line, ...]:
         """The numbered equations in reading order, each with its edges and rules: data."""
         return self.record.lines
 
@@ -87,7 +88,7 @@ class Derivation:
         """What the kernel has proved, with the proofs."""
         return self.record.theorems
 
-    def _line(self, kind: record.Kind, name: str, what: str) -> record.Line:
+    def _line(self, kind: derivation.Kind, name: str, what: str) -> derivation.Line:
         known = dict.fromkeys(line.name for line in self.record.of_kind(kind))
         if name not in known:
             raise KeyError(f"{name!r} has no {what} in {self.model.name}; there is one for {', '.join(known)}")
@@ -183,6 +184,18 @@ class Derivation:
         """
         return targets.render(self.record, target)
 
+    def proof_json(self) -> str:
+        """All proofs in the form that `replay` reads, see docs/proof_format.md."""
+        return record.recorded(self.model.name, self.theorems)
+
+    def proof_text(self, target: str = "text") -> str:
+        """All proofs as a person reads them, as text, latex or markdown.
+
+        Raises:
+            ValueError: there is no such form.
+        """
+        return targets.proofs(self.model.name, {None: self.theorems}, target)
+
     def save(self, folder: str | Path) -> list[Path]:
         """Write every target below folder/<target>/; all of them or, when one cannot be rendered, none.
 
@@ -224,6 +237,21 @@ def prove(model: Model | str | Path, T: int | None = None, limit: int | None = W
         Refused: a theorem was not proved.
     """
     return stages.prove(_model(model), T, limit, truncate)
+
+
+def replay(source: str | Path) -> tuple[ProvedStatement, ...]:
+    """Replay recorded proofs: a path, or the text of a record, which begins with a brace. Nothing is derived.
+
+    Each theorem is what the kernel has just proved. Where the model and the file are from is not known to it: a theorem
+    speaks of the definitions in its proof.
+
+    Raises:
+        OSError: the file cannot be read.
+        RecordError: it is not of the form; the message says where.
+        Refused: the kernel refuses a proof; the message names theorem, step and rule.
+    """
+    text = isinstance(source, str) and source.lstrip().startswith("{")
+    return record.replayed(str(source) if text else record.opened(Path(source)))
 
 
 def check(proof: Proof | ProvedStatement) -> Theorem:

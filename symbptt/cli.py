@@ -221,26 +221,63 @@ def derive(model: str, steps: int | None, target: str, lang: str, truncate: int 
 @steps_option
 @truncate_option
 @limit_option
+@click.option("--format", "target", type=click.Choice(targets.proof_formats()), default="text", show_default=True,
+              help="json is the form that `symbptt replay` reads.")
+@click.option("--brief", is_flag=True, help="What is given and what is proved, without the proofs.")
+@output_option
 @json_option
-def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, as_json: bool) -> None:
-    """Prove that the recursive form of every gradient of MODEL equals its closed form."""
+def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, target: str, brief: bool,
+          output: Path | None, as_json: bool) -> None:
+    """Prove that the recursive form of every gradient of MODEL equals its closed form, and print the proofs."""
+    source = click.get_current_context().get_parameter_source("target")
+    if (as_json or brief) and (source is not ParameterSource.DEFAULT or as_json == brief):
+        raise click.UsageError("--json and --brief are short forms of their own; leave --format out, or them")
     made = read(model)
     limit = None if no_limit else api.WORDS
-    given = {f"T = {steps}, every t": _proved(made, steps, limit)} if steps is not None else {}
-    groups = {"every T": _proved(made, None, limit, truncate)} | given
+    given = {steps: _proved(made, steps, limit)} if steps is not None else {}
+    groups: dict[int | None, tuple[api.ProvedStatement, ...]] = {None: _proved(made, None, limit, truncate)} | given
     if as_json:
-        rows = [{"theorem": q.key, "for": title, "left": str(q.theorem.left), "right": str(q.theorem.right),
-                 "hypotheses": sorted(f"{h} >= 0" for h in q.theorem.hypotheses),
-                 "assumptions": sorted(f"{a} = {b}" for a, b in q.theorem.assumptions),
-                 "rests_on": sorted(q.theorem.used), "steps": len(q.proof.steps)}
-                for title, found in groups.items() for q in found]
-        click.echo(json.dumps(rows, indent=2))
+        rows = [summary(q, "every T" if n is None else f"T = {n}, every t") for n, found in groups.items()
+                for q in found]
+        deliver(json.dumps(rows, indent=2), output)
         return
-    for title, found in groups.items():
-        click.echo(f"For {title}:\n")
-        for line in targets.theorems(found):
-            click.echo(line)
-        click.echo()
+    deliver(targets.proofs(made.name, groups, "brief" if brief else target), output)
+
+
+def summary(q: api.ProvedStatement, title: str | None = None) -> dict[str, object]:
+    """A theorem for a program to read."""
+    return {"theorem": q.key, **({} if title is None else {"for": title}),
+            "left": str(q.theorem.left), "right": str(q.theorem.right),
+            "hypotheses": sorted(f"{h} >= 0" for h in q.theorem.hypotheses),
+            "assumptions": sorted(f"{a} = {b}" for a, b in q.theorem.assumptions),
+            "rests_on": sorted(q.theorem.used), "steps": len(q.proof.steps)}
+
+
+def defined(d: api.Definition) -> dict[str, object]:
+    """A definition for a program to read; beyond hi what a recursion defines is zero."""
+    return {"name": d.name, "left": str(d.left), "right": str(d.right),
+            **{k: None if v is None else str(v) for k, v in (("lo", d.lo), ("hi", d.hi))}}
+
+
+@main.command()
+@click.argument("file", type=click.Path())
+@click.option("--format", "target", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def replay(file: str, target: str) -> None:
+    """Replay the proofs in FILE, which `symbptt prove --format json` wrote; nothing is derived."""
+    try:
+        found = api.replay(Path(file))
+        lines = targets.replayed(found) if target == "text" else [json.dumps([
+            {"definitions": [defined(d) for d in dict.fromkeys(d for q in group for d in q.proof.definitions)],
+             "theorems": list(map(summary, group))} for group in api.together(found)], indent=2)]
+        text = "\n".join(lines)
+    except api.Refused as error:
+        click.echo(f"{file}: not proved: {error}", err=True)
+        sys.exit(1)
+    except api.RecordError as error:
+        refuse(f"{file}:{'' if error.position else ' '}{error}")
+    except OSError as error:
+        refuse(f"{file}: cannot be read: {error.strerror or error}")
+    click.echo(text)
 
 
 def _proved(model: api.Model, steps: int | None, limit: int | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 from jinja2 import TemplateNotFound
 
+import symbptt
 from symbptt import cli
 from symbptt.cli import main
+from symbptt.model import read
 from symbptt.model.read import library, load, source_text
+from symbptt.proof import prover, script
 from symbptt.render import targets
 
 MODELS = Path(__file__).resolve().parent / "data" / "models"
@@ -87,7 +91,7 @@ def test_a_computed_start_is_listed() -> None:
 
 def test_version_and_help() -> None:
     assert run("--version").exit_code == 0
-    for command in ("models", "derive", "prove", "emit", "report", "validate"):
+    for command in ("models", "derive", "prove", "replay", "emit", "report", "validate"):
         assert run(command, "--help").exit_code == 0
 
 
@@ -109,6 +113,108 @@ def test_prove_prints_theorems() -> None:
     assert "Σ" in result.output
     found = json.loads(run("prove", "linear", "--json").output)
     assert all(q["steps"] > 0 for q in found)
+
+
+@pytest.mark.parametrize("target", ["text", "latex", "markdown", "json"])
+def test_prove_prints_proofs(target: str, tmp_path: Path) -> None:
+    path = tmp_path / "proofs" / "linear"
+    written = run("prove", "linear", "--format", target, "-o", str(path))
+    assert (written.exit_code, written.output) == (0, "")
+    text = path.read_text(encoding="utf-8")
+    assert run("prove", "linear", "--format", target).output == text
+    assert ("hypothesis" in text) == (target != "json")
+
+
+def test_prove_has_a_short_form() -> None:
+    brief = run("prove", "linear", "--T", "2", "--brief").output
+    assert brief.startswith("For every T:\n\nGiven\n")
+    assert "For T = 2, every t:" in brief
+    assert "induction" not in brief
+    whole = run("prove", "linear", "--T", "2").output
+    assert whole.startswith(brief)
+    assert "induction" in whole
+
+
+def test_replay_prints_what_the_kernel_proves(tmp_path: Path) -> None:
+    """The same definitions and theorems as `prove`, from the file alone."""
+    path = str(tmp_path / "linear.json")
+    assert run("prove", "linear", "--T", "2", "--format", "json", "-o", path).exit_code == 0
+    result = run("replay", path)
+    assert result.exit_code == 0
+    brief = [line for line in run("prove", "linear", "--T", "2", "--brief").output.splitlines() if line]
+    assert [line for line in result.output.partition("Laws")[0].splitlines() if line] == [
+        line for line in brief if not line.startswith("For ")]
+    assert "Concrete Mathematics" in result.output
+    groups = json.loads(run("replay", path, "--format", "json").output)
+    rows = json.loads(run("prove", "linear", "--T", "2", "--json").output)
+    assert [q for group in groups for q in group["theorems"]] == [
+        {k: v for k, v in q.items() if k != "for"} for q in rows]
+    assert {d["hi"] for d in groups[1]["definitions"]} >= {"2"}
+    assert [q.theorem for q in symbptt.replay(path)] == [q.theorem for q in symbptt.replay(Path(path))]
+    d = symbptt.derive("linear", T=2)
+    assert [q.theorem for q in symbptt.replay(d.proof_json())] == [q.theorem for q in d.theorems]
+    assert "induction" in d.proof_text()
+
+
+def test_replay_derives_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "linear.json")
+    run("prove", "linear", "--format", "json", "-o", path)
+
+    def forbidden(*_: object, **__: object) -> None:
+        raise AssertionError("something was derived")
+
+    stages = sys.modules["symbptt.derive"]
+    for place, name in ((stages, "prove"), (stages, "template"), (stages, "sweep"), (prover.Prover, "__init__"),
+                        (script.Script, "__init__"), (read, "load"), (stages, "solve")):
+        monkeypatch.setattr(place, name, forbidden)
+    assert run("replay", path).exit_code == 0
+    assert isinstance(run("prove", "linear").exception, AssertionError)
+
+
+def test_replay_says_no_with_1_and_names_the_step(tmp_path: Path) -> None:
+    path = tmp_path / "linear.json"
+    text = run("prove", "linear", "--format", "json").output
+    path.write_text(text.replace('"args":["sum_first"', '"args":["sum_none"', 1), encoding="utf-8")
+    result = run("replay", str(path))
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert re.search(r"linear.json: not proved: theorems\[0\] \(closed\): step \d+ \(axiom\): there is no axiom "
+                     "sum_none", result.stderr)
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    (b"", "file.json:1:1: this is no JSON"), (b'{"a":\n  1,,}', "file.json:2:5: this is no JSON"),
+    (b'{"format":\n"\xff"}', "file.json:2:2: this is no UTF-8 text"), (b"[]", "file.json: a list is no object"),
+    (b"[" * 100_000, "file.json: the text holds too many brackets"), (b"\x00\x01" * 500_000, "1:1: this is no JSON"),
+    (b'{"format": "symbptt-proof", "version": 1, "model": "m", "nodes": [["Symbol", "\\u001b", "size"]], '
+     b'"definitions": [], "theorems": []}', "file.json: nodes[0][1]: '\\x1b' is no text"),
+])
+def test_replay_of_what_is_no_record_ends_with_2(content: bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    path.write_bytes(content)
+    result = run("replay", str(path))
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+
+
+def test_replay_of_what_cannot_be_read_or_written(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none.json"):
+        result = run("replay", str(path))
+        assert result.exit_code == 2
+        assert "cannot be read" in result.stderr
+    odd = tmp_path / "odd.json"
+    odd.write_text('{"format": "symbptt-proof", "version": 1, "model": "m", "nodes": [["Integer", 1], ["MatrixSymbol", '
+                   '"a", 0, 0], ["Apply", 0, 1]], "definitions": [], "theorems": [{"key": "k", "hypotheses": [], '
+                   '"assumptions": [], "left": 2, "right": 2, "used": [], "definitions": [], "steps": [{"rule": '
+                   '"reflexivity", "premises": [], "args": [2]}]}]}', encoding="utf-8")
+    result = run("replay", str(odd))
+    assert result.exit_code == 2
+    assert "nodes[2]: no Apply can be made of this" in result.stderr
+    odd.write_text('{"format": "symbptt-proof", "version": 1, "model": "m", "nodes": [], "definitions": [], '
+                   '"theorems": []}', encoding="utf-8")
+    assert "holds no theorem" in run("replay", str(odd)).output
 
 
 def test_emit_writes_a_module(tmp_path: Path) -> None:
@@ -192,15 +298,13 @@ def test_an_unwritable_folder(tmp_path: Path) -> None:
 
 
 def test_equal_bytes_under_different_hash_seeds() -> None:
-    script = "from symbptt.cli import main; main()"
-    outputs = set()
-    for seed in ("1", "2"):
-        parts = [subprocess.run([sys.executable, "-c", script, *arguments], check=True, capture_output=True,
-                                env={**os.environ, "PYTHONHASHSEED": seed}).stdout
-                 for arguments in (["derive", "linear", "--T", "3", "--format", "latex"], ["prove", "linear", "--json"],
-                                   ["emit", "linear"])]
-        outputs.add(tuple(parts))
+    script = "import sys\nfrom symbptt.cli import main\nfor a in sys.argv[1:]: main(a.split(), standalone_mode=False)"
+    commands = ["derive linear --T 3 --format latex", "prove linear --json", "prove jordan --T 2 --format json",
+                "prove jordan --T 2 --format markdown", "emit linear"]
+    outputs = {subprocess.run([sys.executable, "-c", script, *commands], check=True, capture_output=True,
+                              env={**os.environ, "PYTHONHASHSEED": seed}).stdout for seed in ("1", "2")}
     assert len(outputs) == 1
+    assert len(outputs.pop()) > 100_000
 
 
 def test_long_lags_say_what_they_would_cost(changed) -> None:  # type: ignore[no-untyped-def]
@@ -264,6 +368,10 @@ def test_a_dash_is_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (("report", "linear", "-o", ""), "name a folder"),
     (("report", "linear", "-o", "-"), "name a folder, not '-'"),
     (("derive", "linear", "--json", "--format", "latex"), "leave --format out, or --json"),
+    (("prove", "linear", "--json", "--format", "latex"), "short forms of their own"),
+    (("prove", "linear", "--brief", "--format", "text"), "short forms of their own"),
+    (("prove", "linear", "--brief", "--json"), "short forms of their own"),
+    (("prove", "linear", "-o", ""), "name a file, or leave -o out"),
     (("derive", "linear", "--format", "text", "--json"), "leave --format out, or --json"),
 ])
 def test_what_the_command_line_says_would_be_right(arguments: tuple[str, ...], words: str) -> None:
@@ -294,8 +402,9 @@ def test_validate_mentions_what_nothing_reads(changed) -> None:  # type: ignore[
 
 
 def test_a_theorem_under_an_assumption_says_so() -> None:
-    assert "if 1⊤ yₜ = 1" in run("prove", "elman-softmax").output
+    assert "if 1⊤ yₜ = 1" in run("prove", "elman-softmax", "--brief").output
     told = json.loads(run("prove", "elman-softmax", "--json").output)
     assert any(row["assumptions"] == ["(1).T @ y[t] = I"] for row in told)
-    assert all(not row["assumptions"] for row in json.loads(run("prove", "elman", "--json").output))
-    assert "if μ = 1" in run("prove", "gru", "--truncate", "4").output
+    told = json.loads(run("prove", "elman", "--json").output)
+    assert [row["theorem"] for row in told if row["assumptions"]] == ["directions"]
+    assert "if μ = 1" in run("prove", "gru", "--truncate", "4", "--brief").output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log10
 from typing import Any
 
@@ -53,6 +53,8 @@ MARGIN = 6
 """The space between a formula and the reason beside it, with the brackets of the reason."""
 EXACT = 10 ** 12
 """Numbers from here on are given by a power of ten."""
+NARROW = 30
+"""A left side that leaves less room stands above the right ones."""
 MOST, BEGINNING = 60, 8
 """A display of more lines than the first is cut, each formula in it after as many as the second."""
 LONGEST = 60
@@ -203,33 +205,43 @@ class Writer:
 
     def fits(self, d: Display) -> bool:
         """Whether every reason has room beside its row."""
-        width = self.form.width - self.layout.measure(d.left)
+        width = self._room(d.left)
         relations = self._fitting(d.relations, width)
         widest = max(self.layout.measure(r.right) for r in relations)
         return widest + max(len(self.reasons(r.reasons)) for r in relations) + MARGIN <= width
 
     def rows(self, d: Display, beside: bool | None = None) -> tuple[Row, ...]:
         """The lines of a display: each relation on its own, long ones broken; reasons beside or above them."""
-        width = self.form.width - self.layout.measure(d.left)
+        width = self._room(d.left)
         relations = self._fitting(d.relations, width)
         beside = self.fits(d) if beside is None else beside
         words = [self.reasons(r.reasons) for r in relations]
         def written(most: int) -> list[Row]:
             return [row for r, w in zip(relations, words, strict=True) for row in (
-                self._blocks(d.left, r.right) if self._by_blocks(r, width) else
+                self._blocks(d.left, r.right) if self._by_blocks(r, width) and not self._alone(d.left) else
                 self._relation(r, w, beside, width, most))]
 
         made = written(MOST)
         if len(made) > MOST:
             made = written(BEGINNING)
         first = made[0]
-        if first.body.startswith(self.symbols.equal):
+        if self._alone(d.left):
+            made = [*(Row("", line) for line in self._folded(self.layout.lines(d.left, width), width)), *made]
+        elif first.body.startswith((self.symbols.equal, self.symbols.at_most)):
             made[0] = Row(self.print(d.left), first.body, first.note)
         else:
             made.insert(0, Row(self.print(d.left), ""))
         if d.when is not None:
             made = self._conditioned(made, self.form.condition.format(self.times(d.when)), d, width)
         return self._lined_up(made) if self.form.plain else tuple(made)
+
+    def _alone(self, left: Matrix) -> bool:
+        """Whether a left side leaves no room beside it, so that it stands above the right ones."""
+        return self.form.width - self.layout.measure(left) < NARROW
+
+    def _room(self, left: Matrix) -> int:
+        """How wide a right side may be."""
+        return self.form.width - (0 if self._alone(left) else self.layout.measure(left))
 
     def _fitting(self, relations: tuple[Relation, ...], width: int) -> list[Relation]:
         """The rows of a proof without those that no line can hold; their reasons go to the next row."""
@@ -240,7 +252,7 @@ class Writer:
             if r.reasons and k < len(relations) - 1 and self.layout.widest(r.right, width) > width:
                 waiting = reasons
             else:
-                kept.append(Relation(r.right, reasons))
+                kept.append(replace(r, reasons=reasons))
                 waiting = ()
         return kept
 
@@ -248,8 +260,9 @@ class Writer:
         lines = self._shortened(self._folded(self.layout.lines(r.right, width), width), most)
         above = textwrap.wrap(f"[{words}]", width - MARGIN, subsequent_indent=" ") if words and not beside else []
         note = self.form.note.format(f"[{words}]") if words and beside else ""
+        sign = self.symbols.at_most if r.at_most else self.symbols.equal
         return [*(Row("", self.form.note.format(line)) for line in above),
-                Row("", f"{self.symbols.equal} {lines[0]}", note), *(Row("", self.symbols.quad + x) for x in lines[1:])]
+                Row("", f"{sign} {lines[0]}", note), *(Row("", self.symbols.quad + x) for x in lines[1:])]
 
     def _by_blocks(self, r: Relation, width: int) -> bool:
         """Whether the row is a matrix of blocks that no line holds."""

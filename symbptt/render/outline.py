@@ -172,10 +172,11 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Relation:
-    """One link of a chain: … = right, and why."""
+    """One link of a chain: … = right, or … ≤ right, and why."""
 
     right: Matrix
     reasons: tuple[Value, ...] = ()
+    at_most: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from symbptt.derivation import Derivation
 from symbptt.expr.index import Index, t
-from symbptt.expr.nodes import Block
+from symbptt.expr.nodes import Matrix
 from symbptt.proof.account import ProvedStatement
+from symbptt.proof.record import recorded, together
 from symbptt.render.document import Format, Writer, document, unglued
 from symbptt.render.escape import latex_words, markdown_words, plain_words
 from symbptt.render.math import Latex, Ruler, Running, latex
 from symbptt.render.numpy_program import numpy_program
 from symbptt.render.outline import AtLeast, Equal, When
+from symbptt.render.proof import basis, compared, sides, words
+from symbptt.render.proof import proofs as proof_document
 from symbptt.render.solution import hypotheses
 from symbptt.render.target import write_all
 from symbptt.render.unicode import Unicode
@@ -108,14 +111,17 @@ def theorem(proved: ProvedStatement) -> str:
     """A theorem in plain text with the range of t and the assumptions under which it holds; a line a row."""
     writer = Writer(TEXT, LANGUAGES["en"])
     found = proved.theorem
-    columns = isinstance(found.left, Block) and isinstance(found.right, Block)
-    pairs = zip(found.left.args[1:], found.right.args[1:], strict=True) if columns else [(found.left, found.right)]
-    text = "\n".join(f"{writer.print(left)} = {writer.print(right)}" for left, right in pairs)
+    text = "\n".join(_equation(writer, left, right) for left, right in sides(found))
     needed = [f"for {_range(writer, found.hypotheses)}"] if found.hypotheses else []
     if found.assumptions:
         equations = [writer.value(Equal(a, b)) for a, b in sorted(found.assumptions, key=str)]
         needed.append(f"if {writer.language.joined(equations)}")
     return unglued(f"{text}    {', '.join(needed)}") if needed else text
+
+
+def _equation(writer: Writer, left: Matrix, right: Matrix) -> str:
+    a, b, at_most = compared(left, right)
+    return f"{writer.print(a)} {writer.symbols.at_most if at_most else writer.symbols.equal} {writer.print(b)}"
 
 
 def _range(writer: Writer, forms: frozenset[Index]) -> str:
@@ -147,5 +153,47 @@ def theorems(found: Iterable[ProvedStatement]) -> Iterator[str]:
         "nothing recurs in this model: every gradient is a single step, and there is nothing to prove"
 
 
-__all__ = ["TARGETS", "Target", "documents", "everything", "languages", "latex", "programs", "render", "save",
-           "theorem", "theorems"]
+def replayed(found: Iterable[ProvedStatement]) -> Iterator[str]:
+    """Replayed theorems as lines of plain text, each below its definitions; then what they rest on."""
+    listed = tuple(found)
+    if not listed:
+        yield "the record holds no theorem"
+        return
+    for group in together(listed):
+        yield from theorems(group)
+        yield ""
+    writer = Writer(TEXT, words())
+    yield "Laws"
+    for point in basis(listed):
+        yield unglued(writer.sentence(point))
+
+
+def proofs(name: str, groups: Mapping[int | None, tuple[ProvedStatement, ...]], target: str) -> str:
+    """The theorems of a model by the number of steps, None for every one: `brief`, with proofs as one of the document
+    formats, or `json`, the form that can be replayed.
+
+    Raises:
+        ValueError: there is no such form.
+    """
+    if target == "json":
+        return recorded(name, (q for found in groups.values() for q in found))
+    if target not in PROOFS:
+        raise ValueError(f"there is no form {target!r} of proofs; there are {', '.join(proof_formats())} and brief")
+    head = "".join(f"For {'every T' if steps is None else f'T = {steps}, every t'}:\n\n" +
+                   "".join(f"{line}\n" for line in theorems(found)) + "\n" for steps, found in groups.items())
+    if target == "brief":
+        return head
+    form = PROOFS[target]
+    return (head if form.plain else "") + proof_document(name, groups, form)
+
+
+PROOFS = {"brief": TEXT, **{form.name: form for form in (TEXT, LATEX, MARKDOWN)}}
+
+
+def proof_formats() -> list[str]:
+    """The names of the forms in which whole proofs are written."""
+    return [*(name for name in PROOFS if name != "brief"), "json"]
+
+
+__all__ = ["TARGETS", "Target", "documents", "everything", "languages", "latex", "programs", "proof_formats",
+           "proofs", "render", "replayed", "save", "theorem", "theorems"]
