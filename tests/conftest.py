@@ -16,6 +16,14 @@ ROOT = Path(__file__).parents[1]
 FILES = {path.stem: path for folder in ("symbptt/model/library", "tests/data/models")
          for path in sorted((ROOT / folder).glob("*.toml"))}
 
+HEAVY = {"activations", "five_states", "gru-reset-after", "layer_feedback", "lstm-coupled", "lstm-peephole",
+         "mgu", "packed_lstm", "scalar_added", "sign_changed"}
+"""Models that take as long as all others together; the laws are tried on them in slow tests. No operation stands
+in them alone, and no function but those of activations, each of which has tests of its own.
+"""
+TRIED = [pytest.param(path, marks=pytest.mark.slow, id=name) if name in HEAVY else pytest.param(path, id=name)
+         for name, path in FILES.items()]
+
 loaded = cache(load)
 derived = cache(derive)
 
@@ -28,7 +36,7 @@ def oracle_of(model: Model, steps: int, seed: int) -> Oracle:
     return Oracle(model, steps, seed, letters)
 
 
-@pytest.fixture(params=FILES.values(), ids=FILES.keys(), scope="session")
+@pytest.fixture(params=TRIED, scope="session")
 def model(request: pytest.FixtureRequest) -> Model:
     """Each model in turn."""
     return loaded(request.param)

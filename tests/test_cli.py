@@ -136,19 +136,22 @@ def test_prove_has_a_short_form() -> None:
 
 
 def test_replay_prints_what_the_kernel_proves(tmp_path: Path) -> None:
-    """The same definitions and theorems as `prove`, from the file alone."""
+    """The same definitions and theorems as `prove`, from the file alone; what the model assumes is not in it."""
     path = str(tmp_path / "linear.json")
     assert run("prove", "linear", "--T", "2", "--format", "json", "-o", path).exit_code == 0
     result = run("replay", path)
     assert result.exit_code == 0
     brief = [line for line in run("prove", "linear", "--T", "2", "--brief").output.splitlines() if line]
+    place = brief.index("What is assumed of the functions and losses")
+    assert "is differentiable" in brief[place + 1]
+    del brief[place:place + 2]
     assert [line for line in result.output.partition("Laws")[0].splitlines() if line] == [
         line for line in brief if not line.startswith("For ")]
     assert "Concrete Mathematics" in result.output
     groups = json.loads(run("replay", path, "--format", "json").output)
     rows = json.loads(run("prove", "linear", "--T", "2", "--json").output)
     assert [q for group in groups for q in group["theorems"]] == [
-        {k: v for k, v in q.items() if k != "for"} for q in rows]
+        {k: v for k, v in q.items() if k not in ("for", "derivatives")} for q in rows]
     assert {d["hi"] for d in groups[1]["definitions"]} >= {"2"}
     assert [q.theorem for q in symbptt.replay(path)] == [q.theorem for q in symbptt.replay(Path(path))]
     d = symbptt.derive("linear", T=2)
@@ -408,3 +411,14 @@ def test_a_theorem_under_an_assumption_says_so() -> None:
     told = json.loads(run("prove", "elman", "--json").output)
     assert [row["theorem"] for row in told if row["assumptions"]] == ["directions"]
     assert "if μ = 1" in run("prove", "gru", "--truncate", "4", "--brief").output
+
+
+def test_a_theorem_about_derivatives_says_which_it_assumes() -> None:
+    told = {row["theorem"]: row.get("derivatives") for row in json.loads(run("prove", "irnn", "--json").output)}
+    relu = {"of": "relu(z)", "derivative": "step(relu(z))", "undefined_at": [0], "convention": "0"}
+    assert [{k: v for k, v in row.items() if k != "source"} for row in told["forward"]] == [relu]
+    assert told["pairing"] == told["directions"] == [
+        *told["forward"], {"of": "l(o[t], y[t])", "gradients": ["dl(o[t], y[t])/do[t]"]}]
+    assert {key for key, rows in told.items() if rows is not None} == {"forward", "pairing", "directions"}
+    for text in (run("prove", "irnn").output, symbptt.derive("irnn").proof_text()):
+        assert "the derivative of ReLU(z) and the gradient of ℓ(oₜ, yₜ)" in " ".join(text.split())

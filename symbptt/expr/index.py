@@ -18,7 +18,7 @@ class IndexVar(Symbol):
     """An integer variable that counts time steps: t, T, i, k."""
 
     def __new__(cls, name: str) -> IndexVar:
-        return super().__new__(cls, name, integer=True)
+        return super().__new__(cls, str.__str__(name), integer=True)
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, bool]]:
         return (self.name,), {}
@@ -34,7 +34,7 @@ class Index(Basic):
     def __new__(cls, const: int = 0, terms: Iterable[tuple[IndexVar, int]] = ()) -> Index:
         total: dict[IndexVar, int] = {}
         for v, a in terms:
-            if not isinstance(v, IndexVar) or a != int(a):
+            if type(v) is not IndexVar or a != int(a):
                 raise TypeError(f"{a} * {v} is no whole multiple of an index variable")
             total[v] = total.get(v, 0) + int(a)
         if const != int(const):
@@ -110,7 +110,7 @@ def index(value: object) -> Index:
     """
     if isinstance(value, Index):
         return value
-    if isinstance(value, IndexVar):
+    if type(value) is IndexVar:
         return _make(0, ((value, 1),))
     if isinstance(value, int | Integer):
         return _make(int(value), ())

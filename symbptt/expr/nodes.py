@@ -20,6 +20,8 @@ from symbptt.expr.index import Index, IndexLike, IndexVar, T, index
 from symbptt.expr.shape import Shape, ShapeError, are_sizes, common_shape, described, product_shape
 
 ONE = Integer(1)
+NUMBERS = (Integer, Rational, *map(type, (ONE, Integer(0), Integer(-1), Rational(1, 2))))
+"""The classes of rational numbers."""
 
 
 class Node(MatrixExpr):
@@ -67,10 +69,7 @@ def checked(shape: Shape, *parts: object, kind: tuple[type, ...]) -> Shape:
 
 def number(*parts: Matrix) -> Shape:
     """1 × 1, when each of these is."""
-    for a in parts:
-        if a.shape != (ONE, ONE):
-            raise ShapeError(f"{described(a)} is no number: it is not 1 × 1")
-    return ONE, ONE
+    return common_shape("take for numbers", Identity(ONE), *parts)
 
 
 class At(Node):
@@ -142,17 +141,17 @@ class Times(Node):
     rule = staticmethod(product_shape)
 
 
-def is_scalar(c: object) -> bool:
+def is_scalar(c: Any) -> bool:
     """Whether c is a polynomial in commutative symbols with rational coefficients and symbols as denominators.
 
     T may stand in a denominator, for it is at least 1; no other index may, for it can become 0.
     """
     if isinstance(c, Symbol):
-        return bool(c.is_commutative)
-    if isinstance(c, Pow) and isinstance(c.exp, Integer):
+        return type(c) in (Symbol, IndexVar) and type(c.name) is str and bool(c.is_commutative)
+    if type(c) is Pow and isinstance(c.exp, Integer):
         below = isinstance(c.base, Symbol) and (c.base == T or not isinstance(c.base, IndexVar))
-        return is_scalar(c.base) and (below or bool(c.exp > 0))
-    return isinstance(c, Rational) or (isinstance(c, Add | Mul) and all(map(is_scalar, c.args)))
+        return is_scalar(c.base) and is_scalar(c.exp) and (below or bool(c.exp > 0))
+    return type(c) in NUMBERS or (type(c) in (Add, Mul) and all(map(is_scalar, c.args)))
 
 
 class Hadamard(Node):

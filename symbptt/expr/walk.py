@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sympy import MatrixSymbol, Number
+from sympy import MatrixSymbol
 from sympy.core.basic import Basic
+from sympy.core.symbol import Str
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.index import Index, IndexVar, index
-from symbptt.expr.nodes import NODES, At, Binder, Identity, Matrix, Node, Ones, Zero
+from symbptt.expr.nodes import NODES, At, Binder, Identity, Matrix, Node, Ones, Zero, is_scalar
 
 NONE: frozenset[IndexVar] = frozenset()
 
@@ -31,28 +32,29 @@ def free_indices(e: Basic) -> frozenset[IndexVar]:
     Raises:
         TypeError: a part of the expression is of no class of the vocabulary.
     """
-    if isinstance(e, Node):
-        try:
-            return e._free
-        except AttributeError:
-            e._free = _free_in_node(e)
-            return e._free
-    if isinstance(e, Index):
+    if isinstance(e, Node) and type(e) in NODES and hasattr(e, "_free"):
+        return e._free
+    if type(e) is Index and type(e.const) is int and all(type(v) is IndexVar and type(a) is int for v, a in e.terms):
         return frozenset([v for v, _ in e.terms]) if e.terms else NONE
-    if type(e) is MatrixSymbol or isinstance(e, Number):
-        return NONE
-    if isinstance(e, MatrixExpr):
-        raise TypeError(f"{e} is a {type(e).__name__}, which is not of the vocabulary")
-    return frozenset(s for s in e.free_symbols if isinstance(s, IndexVar))
+    if isinstance(e, MatrixExpr | Index) and not (type(e) in (MatrixSymbol, *NODES) and _known(e)):
+        raise TypeError(f"{e} is a {type(e).__name__} or has a part that is not of the vocabulary")
+    if isinstance(e, Node):
+        e._free = _free_in_node(e)
+        return e._free
+    return NONE if type(e) is MatrixSymbol else frozenset(s for s in e.free_symbols if isinstance(s, IndexVar))
+
+
+def _known(e: Basic) -> bool:
+    """Whether each part is of the vocabulary, a scalar or a name, as far as it is not an expression itself."""
+    return all(isinstance(a, Node | MatrixSymbol | Index) or is_scalar(a) or (type(getattr(a, "name", a)) is str
+               and type(a) is Str) for a in e.args)
 
 
 def _free_in_node(e: Node) -> frozenset[IndexVar]:
-    if type(e) not in NODES:
-        raise TypeError(f"{type(e).__name__} is not of the vocabulary")
     if isinstance(e, Binder):
-        return (free_indices(e.body) - {e.var}) | free_indices(e.lo) | free_indices(e.hi)
-    found = [free for a in e._args if (free := free_indices(a))] if not isinstance(e, Zero | Ones | Identity) else ()
-    return found[0].union(*found[1:]) if found else NONE
+        return (free_indices(e.body) - free_indices(e.var)) | free_indices(e.lo) | free_indices(e.hi)
+    found = [free for a in e._args if (free := free_indices(a))]
+    return found[0].union(*found[1:]) if found and not isinstance(e, Zero | Ones | Identity) else NONE
 
 
 def fresh(name: str, taken: frozenset[IndexVar]) -> IndexVar:

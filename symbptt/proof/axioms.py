@@ -162,26 +162,26 @@ def sum_exchange(body: Matrix, outer: IndexVar, inner: IndexVar, lo: Index, hi: 
 
 def block_times(a: Block, b: Block) -> Law:
     """[A_pq] [B_qr] = [Σ_q A_pq B_qr]."""
-    columns = list(zip(*_rows(b), strict=True))
-    cells = [[_dot(row, column) for column in columns] for row in _rows(a)]
+    columns = list(zip(*b.rows, strict=True))
+    cells = [[_dot(row, column) for column in columns] for row in a.rows]
     return Times(a, b), block(cells), ()
 
 
 def block_plus(a: Block, b: Block) -> Law:
     """[A_pq] + [B_pq] = [A_pq + B_pq]."""
-    rows = zip(_rows(a), _rows(b), strict=True)
+    rows = zip(a.rows, b.rows, strict=True)
     return Plus(a, b), block([[Plus(x, y) for x, y in zip(p, q, strict=True)] for p, q in rows]), ()
 
 
 def block_transpose(a: Block) -> Law:
     """[A_pq]ᵀ = [A_qpᵀ]."""
-    columns = zip(*_rows(a), strict=True)
+    columns = zip(*a.rows, strict=True)
     return nodes.Transpose(a), block([[nodes.Transpose(x) for x in column] for column in columns]), ()
 
 
 def block_zero(a: Block) -> Law:
     """[0] = 0: a block matrix whose cells are all zero."""
-    require(all(type(x) is nodes.Zero for row in _rows(a) for x in row), "a cell is not zero")
+    require(all(type(x) is nodes.Zero for row in a.rows for x in row), "a cell is not zero")
     return a, nodes.Zero(*a.shape), ()
 
 
@@ -277,11 +277,6 @@ def max_associative(a: Matrix, b: Matrix, c: Matrix) -> Law:
 def max_times(c: Matrix, a: Matrix, b: Matrix) -> Law:
     """‖C‖ max(a, b) = max(‖C‖ a, ‖C‖ b), for ‖C‖ ≥ 0."""
     return Times(Norm(c), Maximum(a, b)), Maximum(Times(Norm(c), a), Times(Norm(c), b)), ()
-
-
-def _rows(e: Block) -> list[tuple[Matrix, ...]]:
-    require(type(e) is Block, "{} is no block matrix", e)
-    return e.rows
 
 
 def _dot(row: tuple[Matrix, ...], column: tuple[Matrix, ...]) -> Matrix:

@@ -19,7 +19,7 @@ from symbptt.expr.index import Index, IndexVar, T, index, nonnegative, t
 from symbptt.expr.nodes import At, Binder, Derivative, Matrix, Tangent
 from symbptt.expr.walk import free_indices, substitute, visit
 from symbptt.proof.axioms import AXIOMS, Refused, require
-from symbptt.proof.statement import Definition, Proof, Theorem
+from symbptt.proof.statement import Definition, Proof, Step, Theorem
 
 Polynomial: TypeAlias = dict[tuple[Matrix, ...], Expr]
 Premises: TypeAlias = Sequence[Theorem]
@@ -27,6 +27,8 @@ OPERATIONS = (nodes.Plus, nodes.Times, nodes.Scale, nodes.Multiple, nodes.Transp
               nodes.Product, nodes.Block, nodes.Loss, nodes.Hadamard, nodes.Apply, nodes.Diagonal, nodes.Norm,
               nodes.Maximum)
 """The classes whose value depends on the values of their operands alone: congruence holds for them."""
+PLAIN, PARTS = (str, int, type(None)), (nodes.Node, MatrixSymbol, Index)
+"""The classes of arguments: of those that are no expressions, and of those that are."""
 
 
 class Context(NamedTuple):
@@ -287,19 +289,25 @@ def _known(table: dict[str, Any], name: str, what: str) -> Any:
     return table[name]
 
 
+def _plain(a: Any) -> bool:
+    """Whether an argument is a name, a number, nothing, of the vocabulary, or a list of such; no other object."""
+    known = type(a) in PLAIN or nodes.is_scalar(a) or (isinstance(a, PARTS) and free_indices(a) is not None)
+    return all(map(_plain, a)) if type(a) in (tuple, list) else known
+
+
 def replay(proof: Proof) -> list[Theorem]:
     """The theorem of every step.
 
     Raises:
         Refused: a definition is not well founded, or a step does not follow.
     """
-    done: list[Theorem] = []
-    place = "the definitions"
+    done, place = list[Theorem](), "the definitions"
     try:
         context = admit(proof.definitions)
         for number, step in enumerate(proof.steps):
             place = f"step {number} ({step.rule})"
-            require(all(0 <= k < number for k in step.premises), "a premise is not an earlier step")
+            require(type(step) is Step and all(0 <= k < number for k in step.premises) and _plain(step.args),
+                    "a premise is not an earlier step, or an argument no plain data")
             done.append(_known(INFERENCE, step.rule, "rule")(context, [done[k] for k in step.premises], *step.args))
     # A shape clash is a TypeError, a refusal a ValueError; the others come of steps not made as their rules want them.
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError) as error:
@@ -330,6 +338,7 @@ def admit(definitions: Iterable[Definition]) -> Context:
         Refused: one of these fails.
     """
     listed = tuple(definitions)
+    require({*map(type, listed)} <= {Definition}, "what is no Definition is among them")
     places: dict[object, list[int]] = {}
     for number, d in enumerate(listed):
         _definable(d)
@@ -342,7 +351,7 @@ def admit(definitions: Iterable[Definition]) -> Context:
             head, time = _head(node)
             require(all(_ends(d, number, time, listed[k], k) for k in places.get(head, ())),
                     "{} mentions {} where its unfolding need not end", d.name, node)
-    free = (x for d in listed for x in (d.left, d.right, d.hi) if x is not None)
+    free = (x for d in listed for x in (d.left, d.right, d.lo, d.hi) if x is not None)
     return Context({d.name: d for d in listed}, frozenset({T}).union(*map(free_indices, free)) - {t})
 
 

@@ -6,6 +6,7 @@ What is read back are `Proof` objects, which count for nothing until the kernel 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.index import Index
 from symbptt.proof.account import ProvedStatement
-from symbptt.proof.axioms import Refused
+from symbptt.proof.alike import alike, stated
+from symbptt.proof.axioms import AXIOMS, Refused
 from symbptt.proof.entries import RecordError, Rows, Table, clipped, shown, whole, words_of
-from symbptt.proof.kernel import admit, check
+from symbptt.proof.kernel import INFERENCE, admit, check
 from symbptt.proof.limits import check_cost
 from symbptt.proof.statement import Definition, Proof, Step, Theorem
 
@@ -134,6 +136,9 @@ def read(text: str) -> tuple[str, tuple[tuple[str, Proof], ...]]:
         key, proof = _proof(theorem, rows, definitions, path)
         check_cost(proof, rows, path)
         found.append((key, proof))
+    strange = alike(e for _, proof in found for e in stated(proof))
+    if strange is not None:
+        raise RecordError("nodes", f"{strange}; take another name")
     return name, tuple(found)
 
 
@@ -220,7 +225,7 @@ def parsed(text: str) -> Any:
 def _object(pairs: list[tuple[str, object]]) -> object:
     made = dict(pairs)
     if len(made) != len(pairs):
-        twice = next(k for n, (k, _) in enumerate(pairs) if any(k == other for other, _ in pairs[:n]))
+        twice = next(k for k, count in Counter(k for k, _ in pairs).items() if count > 1)
         return _Strange(f"an object with the field {shown(twice)} twice")
     return made
 
@@ -264,6 +269,8 @@ def _index(value: object, rows: Rows, path: str) -> Index:
 def _definition(value: object, rows: Rows, path: str) -> Definition:
     d = _fields(value, "definition", path)
     ends = [None if d[k] is None else _index(d[k], rows, f"{path}.{k}") for k in ("lo", "hi")]
+    if d["name"] in [*AXIOMS, *INFERENCE]:
+        raise RecordError(f"{path}.name", f"a law is called {d['name']}; take another name")
     return Definition(words_of(d["name"], f"{path}.name", LONGEST), _matrix(d["left"], rows, f"{path}.left"),
                       _matrix(d["right"], rows, f"{path}.right"), *ends)
 

@@ -39,33 +39,15 @@ from symbptt.expr.nodes import (
     Zero,
     block,
 )
-from symbptt.expr.walk import visit
 from symbptt.model.functions import ENTRYWISE, LOSSES, VECTOR_FUNCTIONS
-from symbptt.model.spec import Model
 from symbptt.proof.account import ProvedStatement
+from symbptt.proof.assumed import AssumedDerivative, assumed_by
 from symbptt.proof.elementwise import Elementwise
 from symbptt.proof.kernel import check
 from symbptt.proof.pairing import Scalars
 from symbptt.proof.script import Script
 
 H, Q, D = (Symbol(name, integer=True, positive=True) for name in "hqd")
-
-
-@dataclass(frozen=True)
-class AssumedDerivative:
-    """What a row of the table takes for granted: value' = derivative at z, with its source.
-
-    For a function of one entry, derivative is φ'(z), entry by entry; at the points `kinks`, where φ has none, the
-    convention stands for it. For a function of a column (`entrywise` false) it is the transpose of the Jacobian matrix.
-    """
-
-    name: str
-    value: Matrix
-    derivative: Matrix
-    source: str
-    entrywise: bool = True
-    kinks: tuple[int, ...] = ()
-    convention: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,28 +139,3 @@ def rule_theorems() -> Iterator[RuleTheorem]:
     for kind, expressions in operands().items():
         for e in expressions:
             yield rows.proved(RULES[kind].name, e)
-
-
-def assumed_derivatives(model: Model) -> tuple[AssumedDerivative, ...]:
-    """The derivatives of functions that the gradients of a model rest on, each once, in the order of the equations."""
-    sides = [e.right for e in (*model.equations, *model.computed)]
-    return tuple(assumed_by([*sides, *(term.loss for term in model.losses)]))
-
-
-def assumed_by(expressions: list[Matrix]) -> Iterator[AssumedDerivative]:
-    """The derivatives that the rows of the table assume in these expressions."""
-    parts = [part for e in expressions for part in visit(e)]
-    for part in list(parts):
-        if type(part) is Loss and part.name in LOSSES:
-            parts += visit(LOSSES[part.name].definition(*part.args[1:]))
-    yield from map(_assumed, dict.fromkeys(str(part.args[0]) for part in parts if type(part) is Apply))
-
-
-def _assumed(name: str) -> AssumedDerivative:
-    z = MatrixSymbol("z", Symbol("n", integer=True, positive=True), 1)
-    value = apply(name, z)
-    if name in VECTOR_FUNCTIONS:
-        vector = VECTOR_FUNCTIONS[name]
-        return AssumedDerivative(name, value, vector.jacobian(z, value), vector.source, False)
-    row = ENTRYWISE[name]
-    return AssumedDerivative(name, value, row.slope(z, value), row.source, True, row.kinks, row.convention)

@@ -67,12 +67,13 @@ def functions(d: Derivation) -> Iterator[Sentence]:
             if y in set(visit(found)) else say(key, output=Formula(value), slope=Formula(found))
         row = FUNCTIONS.get(name)
         if row is not None and row.kinks:
-            places = several(*(Equal(z, _number(k)) for k in row.kinks))
+            places = several(*(Equal(z, number(k)) for k in row.kinks))
             said = say("kink", smooth=said, places=places, convention=Scalar(Rational(row.convention)))
         yield said
 
 
-def _number(k: int) -> Matrix:
+def number(k: int) -> Matrix:
+    """A number as a 1 × 1 matrix."""
     return scale(Integer(k), Ones(ONE, ONE))
 
 

@@ -12,10 +12,14 @@ from dataclasses import replace
 
 from symbptt.expr.index import Index, t
 from symbptt.expr.nodes import Block, Matrix, Maximum, Zero
+from symbptt.model.spec import Model
 from symbptt.proof.account import Argument, Chain, Cited, Divided, Inductive, Link, ProvedStatement, Reason, Told
+from symbptt.proof.assumed import assumed as taken
+from symbptt.proof.assumed import rests_on
 from symbptt.proof.axioms import AXIOMS
 from symbptt.proof.narrative import ASSUMPTION, told
 from symbptt.proof.statement import Definition, Equality, Theorem
+from symbptt.render.assumed import needed, points
 from symbptt.render.document import PLACED, Format, Part, Writer, unglued
 from symbptt.render.outline import (
     AtLeast,
@@ -44,15 +48,18 @@ from symbptt.render.words_proofs import ENGLISH, KINDS
 RING = Phrase("reasons", "ring")
 
 
-def proofs(name: str, groups: Mapping[int | None, Iterable[ProvedStatement]], form: Format) -> str:
+def proofs(name: str, groups: Mapping[int | None, Iterable[ProvedStatement]], form: Format,
+           model: Model | None = None) -> str:
     """The proofs of a model's theorems, by the number of steps or None for every one, as a document.
+
+    With the model, what its derivatives assume is listed, and named where a theorem needs it.
 
     Raises:
         Refused: the kernel does not accept a proof.
     """
     writer = Writer(form, words())
     listed = {steps: tuple(found) for steps, found in groups.items()}
-    pages = _Pages(writer)
+    pages = _Pages(writer, model)
     for steps, found in listed.items():
         pages.group(steps, found)
     every = [q for found in listed.values() for q in found]
@@ -77,8 +84,8 @@ def words() -> Language:
 class _Pages:
     """The parts of the document so far, and the labels of definitions and statements."""
 
-    def __init__(self, writer: Writer) -> None:
-        self.writer = writer
+    def __init__(self, writer: Writer, model: Model | None) -> None:
+        self.writer, self.model = writer, model
         self.parts: list[Part] = []
         self._definitions: dict[Definition, str] = {}
         self._labels: list[str] = []
@@ -92,6 +99,9 @@ class _Pages:
             title = say("proofs_given") if steps is None else say("proofs_given_steps", steps=Steps(steps))
             self._definitions.update({d: self._label() for d in fresh})
             self._part(title, paragraph("proofs_definitions"), *map(self._defined, fresh))
+        if self.model is not None and any(q.proved is not None and rests_on(self.model, q.proved) for q in found):
+            self._part(say("proofs_assumed_derivatives"), paragraph("proofs_taken"),
+                       Listing(tuple(points(taken(self.model)))))
         self._labels = [self._label() for _ in found]
         for q, label in zip(found, self._labels, strict=True):
             self._statement(q, label)
@@ -167,6 +177,9 @@ class _Pages:
             ("proofs_equation", "labels", labels), ("proofs_assumed", "equations", assumed(q.theorem.assumptions)),
             ("proofs_laws", "laws", laws)) if values]
         yield paragraph("proofs_rests", values=several(*points)) if points else paragraph("proofs_rests_nothing")
+        derivatives = None if self.model is None else rests_on(self.model, q.proved)
+        if derivatives:
+            yield paragraph("proofs_derivatives", values=needed(derivatives))
         yield paragraph("proofs_replayed", steps=_counted("proofs_step_count", len(q.proved.proof.steps)))
 
     def basis(self, proved: Iterable[ProvedStatement]) -> None:

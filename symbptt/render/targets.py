@@ -9,8 +9,12 @@ from pathlib import Path
 from symbptt.derivation import Derivation
 from symbptt.expr.index import Index, t
 from symbptt.expr.nodes import Matrix
+from symbptt.model.spec import Model
 from symbptt.proof.account import ProvedStatement
+from symbptt.proof.alike import excluded_zeros
+from symbptt.proof.assumed import assumed, rests_on
 from symbptt.proof.record import recorded, together
+from symbptt.render import assumed as derivatives
 from symbptt.render.document import Format, Writer, document, unglued
 from symbptt.render.escape import latex_words, markdown_words, plain_words
 from symbptt.render.math import Latex, Ruler, Running, latex
@@ -116,6 +120,7 @@ def theorem(proved: ProvedStatement) -> str:
     if found.assumptions:
         equations = [writer.value(Equal(a, b)) for a, b in sorted(found.assumptions, key=str)]
         needed.append(f"if {writer.language.joined(equations)}")
+    needed += [f"{writer.symbols.variable(c.name)} ≠ 0" for c in excluded_zeros(proved.proof)]
     return unglued(f"{text}    {', '.join(needed)}") if needed else text
 
 
@@ -131,9 +136,11 @@ def _range(writer: Writer, forms: frozenset[Index]) -> str:
     return ", ".join(writer.value(AtLeast(a, b)) for a, b in hypotheses(forms))
 
 
-def theorems(found: Iterable[ProvedStatement]) -> Iterator[str]:
-    """Theorems as lines of plain text: what is given, the definitions; each theorem proved; how many there are."""
-    writer = Writer(TEXT, LANGUAGES["en"])
+def theorems(found: Iterable[ProvedStatement], model: Model | None = None) -> Iterator[str]:
+    """Theorems as lines of plain text: what is given, the definitions; with the model, what its derivatives assume; the
+    theorems; how many there are.
+    """
+    writer = Writer(TEXT, words())
     listed = tuple(found)
     definitions = dict.fromkeys(d for q in listed for d in q.proof.definitions if d.name in q.theorem.used)
     if definitions:
@@ -142,6 +149,10 @@ def theorems(found: Iterable[ProvedStatement]) -> Iterator[str]:
         line = f"{writer.print(d.left)} := {writer.print(d.right)}"
         yield line if d.lo is None or d.hi is None else \
             unglued(f"{line}    for {writer.value(When(d.lo, d.hi))}, 0 beyond")
+    if model is not None and any(rests_on(model, q) for q in listed):
+        yield ""
+        yield writer.language.sentences["proofs_assumed_derivatives"]
+        yield from map(unglued, derivatives.lines(writer, assumed(model)))
     yield ""
     if listed:
         yield "Proved"
@@ -168,9 +179,10 @@ def replayed(found: Iterable[ProvedStatement]) -> Iterator[str]:
         yield unglued(writer.sentence(point))
 
 
-def proofs(name: str, groups: Mapping[int | None, tuple[ProvedStatement, ...]], target: str) -> str:
+def proofs(name: str, groups: Mapping[int | None, tuple[ProvedStatement, ...]], target: str,
+           model: Model | None = None) -> str:
     """The theorems of a model by the number of steps, None for every one: `brief`, with proofs as one of the document
-    formats, or `json`, the form that can be replayed.
+    formats, or `json`, the form that can be replayed. With the model, what its derivatives assume is printed too.
 
     Raises:
         ValueError: there is no such form.
@@ -180,11 +192,11 @@ def proofs(name: str, groups: Mapping[int | None, tuple[ProvedStatement, ...]], 
     if target not in PROOFS:
         raise ValueError(f"there is no form {target!r} of proofs; there are {', '.join(proof_formats())} and brief")
     head = "".join(f"For {'every T' if steps is None else f'T = {steps}, every t'}:\n\n" +
-                   "".join(f"{line}\n" for line in theorems(found)) + "\n" for steps, found in groups.items())
+                   "".join(f"{line}\n" for line in theorems(found, model)) + "\n" for steps, found in groups.items())
     if target == "brief":
         return head
     form = PROOFS[target]
-    return (head if form.plain else "") + proof_document(name, groups, form)
+    return (head if form.plain else "") + proof_document(name, groups, form, model)
 
 
 PROOFS = {"brief": TEXT, **{form.name: form for form in (TEXT, LATEX, MARKDOWN)}}

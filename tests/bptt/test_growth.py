@@ -47,8 +47,8 @@ def derived(model, steps):
     return [step.right for step in derive(model, steps).unrolled.values()]
 
 
-@pytest.mark.parametrize(("name", "steps"), [("linear", 1000), ("lag_two", 1000), ("two_states", 1000), ("elman", 500),
-                                            ("lstm", 200)])
+@pytest.mark.parametrize(("name", "steps"), [("linear", 1000), ("elman", 500), ("lstm", 200), *(
+    pytest.param(name, 1000, marks=pytest.mark.slow) for name in ("lag_two", "two_states"))])
 def test_nodes_grow_with_the_steps(named, monkeypatch, name, steps) -> None:
     model = named(name)
     derived(model, 5)

@@ -32,7 +32,7 @@ def output(source: str, seed: str) -> str:
     return run.stdout
 
 
-@pytest.mark.parametrize("name", ["linear", "chain_between"])
+@pytest.mark.parametrize("name", ["linear", pytest.param("chain_between", marks=pytest.mark.slow)])
 def test_the_hash_seed_plays_no_part(name) -> None:
     data = Path(__file__).parents[1] / "data" / "models" / f"{name}.toml"
     source = str(data) if data.exists() else name

@@ -205,11 +205,11 @@ def test_downward_induction() -> None:
 def test_upward_induction() -> None:
     """Σ_{i=1}^{t} 0 = 0 for 0 ≤ t, without looking inside."""
     w = Writer()
-    left, zero = Sum(Zero(h, 1), i, 1, it), Zero(h, 1)
-    base = w.axiom("sum_empty", Zero(h, 1), i, Index(1), Index(0))
-    split = w.axiom("sum_split", Zero(h, 1), i, Index(1), it - 1, it)
-    single = w.axiom("sum_first", Zero(h, 1), i, it, it)
-    gone = w.axiom("sum_empty", Zero(h, 1), i, it + 1, it)
+    left, zero = Sum(Zero(h, Integer(1)), i, 1, it), Zero(h, Integer(1))
+    base = w.axiom("sum_empty", Zero(h, Integer(1)), i, Index(1), Index(0))
+    split = w.axiom("sum_split", Zero(h, Integer(1)), i, Index(1), it - 1, it)
+    single = w.axiom("sum_first", Zero(h, Integer(1)), i, it, it)
+    gone = w.axiom("sum_empty", Zero(h, Integer(1)), i, it + 1, it)
     last = w("transitivity", [single, w("ring", (), replay(Proof((), tuple(w.steps), None))[single].right,
                                         Plus(zero, Sum(zero, i, it + 1, it)))])
     last = w("transitivity", [last, w("congruence", [gone], Plus(zero, Sum(zero, i, it + 1, it)), (1,))])
@@ -315,7 +315,7 @@ def test_a_hypothesis_does_not_leak_out_of_a_binder() -> None:
 
 def test_an_assumption_on_a_bound_index() -> None:
     w = Writer()
-    w("congruence", [w("assumption", (), At(f, ii), Zero(h, 1))], Sum(At(f, ii), i, 1, T), (0,))
+    w("congruence", [w("assumption", (), At(f, ii), Zero(h, Integer(1)))], Sum(At(f, ii), i, 1, T), (0,))
     refused(w, "bound index")
 
 
@@ -586,7 +586,7 @@ def test_induction_with_a_wrong_step() -> None:
     """P(t + 2) ⊢ P(t) is no step, nor is P(t) ⊢ P(t)."""
     for ahead in (it + 2, it, it - 1):
         w = Writer()
-        zero = Zero(h, 1)
+        zero = Zero(h, Integer(1))
         base = w("assumption", (), At(f, iT + 1), zero)
         known = w("assumption", (), At(f, ahead), zero)
         both = w("congruence", [known], Plus(At(f, ahead), by(-1, At(f, ahead)), At(f, it)), (0,))
@@ -798,3 +798,101 @@ def test_the_size_of_ones_is_no_index() -> None:
     ones = Times(Ones(Integer(1), size), Ones(size, Integer(1)))
     assert free_indices(ones) == frozenset()
     assert substitute(ones, {size: Index(2)}) == ones
+
+
+# Objects of other classes. -------------------------------------------------------------------------------------------
+
+class Alike:
+    """Equal to everything."""
+
+    def __eq__(self, other):
+        return True
+
+    def __ne__(self, other):
+        return False
+
+    __hash__ = None
+
+
+class AlikeSymbol(Alike, Symbol):
+    __hash__ = Symbol.__hash__
+
+
+class AlikeText(Alike, str):
+    __hash__ = str.__hash__
+
+
+class LyingNumber(Integer):
+    """As a bound or an exponent it says of itself that no condition remains."""
+
+    terms, const = (), 0
+
+    def __new__(cls, value):
+        made = sympy.Expr.__new__(cls)
+        made.p, made.q = value, 1
+        return made
+
+    def __add__(self, other):
+        return Integer(int(self.p) + int(other))
+
+    def __sub__(self, other):
+        return Index(5)
+
+
+class Remembering(Plus):
+    """A sum that says it has no free indices and is 1 × 1."""
+
+    _free = frozenset()
+    _shape = (Integer(1), Integer(1))
+
+
+def strange_index():
+    form = Basic.__new__(Index)
+    form.const, form.terms = Rational(-1, 2), ()
+    return form
+
+
+ANY = AlikeSymbol("x")
+SCALAR = Plus(Zero(ANY, ANY), A)
+OBJECTS = {
+    "a number that lies about a condition": (("axiom", (), "power_step", A, LyingNumber(-5)),),
+    "a bound that lies about a difference": (("axiom", (), "sum_empty", A, i, LyingNumber(1), Index(1)),),
+    "a size that is every size": (("ring", (), Transpose(A), Transpose(SCALAR)),
+                                  ("axiom", (), "scalar_transpose", SCALAR), ("ring", (), SCALAR, A),
+                                  ("transitivity", (0, 1, 2))),
+    "a letter of every shape": (("axiom", (), "scalar_transpose", MatrixSymbol("A", ANY, ANY)),),
+    "a constant that is every constant": (("reflexivity", (), by(1, A)), ("reflexivity", (), Scale(ANY, A)),
+                                          ("reflexivity", (), by(2, A)), ("transitivity", (0, 1, 2))),
+    "a letter with every name": (("reflexivity", (), A), ("reflexivity", (), MatrixSymbol(AlikeText("x"), h, h)),
+                                 ("reflexivity", (), B), ("transitivity", (0, 1, 2))),
+    "an index with every name": (("reflexivity", (), At(f, i)), ("reflexivity", (), At(f, IndexVar(AlikeText("x")))),
+                                 ("reflexivity", (), At(f, j)), ("transitivity", (0, 1, 2))),
+    "a time that is no whole number": (("axiom", (), "power_step", A, strange_index()),),
+    "a class of ours changed": (("axiom", (), "scalar_transpose", Remembering(A, A)),),
+    "an array": (("reflexivity", (), sympy.Array([[s[0, 0] + 1]])),),
+    "a size that is no number": (("reflexivity", (), Zero(sympy.nan, h)),),
+}
+
+
+@pytest.mark.parametrize("listed", OBJECTS.values(), ids=OBJECTS.keys())
+def test_an_object_of_another_class_proves_nothing(listed) -> None:
+    w = Writer()
+    for rule, premises, *args in listed:
+        w(rule, premises, *args)
+    refused(w, "not of the vocabulary|no plain data|is not f")
+
+
+def test_a_definition_that_changes_when_it_is_read_again() -> None:
+    class Changing(Definition):
+        times = 0
+
+        @property
+        def right(self):
+            Changing.times += 1
+            return Zero(Integer(1), Integer(1)) if Changing.times < 5 else Plus(s, Identity(Integer(1)))
+
+        @right.setter
+        def right(self, value): ...
+
+    with pytest.raises(Refused, match="no Definition"):
+        proves("definition", "x", definitions=(Changing("x", s, s),))

@@ -173,16 +173,15 @@ def test_the_rules_in_use_are_those_of_the_kernel(model, derivation) -> None:
     assert {s.rule for q in derivation(model).theorems for s in q.proof.steps} <= INFERENCE.keys()
 
 
-def test_every_intermediate_theorem_is_true(named, derivation, oracle) -> None:
+@pytest.mark.parametrize("name", ["linear", "bilinear", pytest.param("same_time_states", marks=pytest.mark.slow)])
+def test_every_intermediate_theorem_is_true(named, derivation, oracle, name) -> None:
     """Not only what is proved: every step on the way, where it rests on no assumption."""
-    steps = 2
-    for name in ("linear", "same_time_states", "bilinear"):
-        model = named(name)
-        truth = oracle(model, steps)
-        for proved in derivation(model).theorems:
-            for q in replay(proved.proof):
-                if not q.assumptions and len(free_indices(q.left) | free_indices(q.right) - {T}) <= 2:
-                    assert truth.refutes(q.left, q.right, [*q.hypotheses, index(t) - 1]) is None
+    model, steps = named(name), 2
+    truth = oracle(model, steps)
+    for proved in derivation(model).theorems:
+        for q in replay(proved.proof):
+            if not q.assumptions and len(free_indices(q.left) | free_indices(q.right) - {T}) <= 2:
+                assert truth.refutes(q.left, q.right, [*q.hypotheses, index(t) - 1]) is None
 
 
 def test_instances_of_a_theorem_are_true_for_every_t(named, derivation, oracle) -> None:

@@ -19,12 +19,14 @@ from symbptt.expr.nodes import NODES, At, Block, Power, Scale, Sum, Times, Zero
 from symbptt.model.read import load
 from symbptt.proof import record
 from symbptt.proof.account import ProvedStatement
+from symbptt.proof.alike import excluded_zeros
 from symbptt.proof.axioms import Refused
 from symbptt.proof.entries import DEPTH, FORMS, LEAVES, NAMED, SCALARS, SIZE, SORTS, RecordError, Rows, Table
 from symbptt.proof.kernel import replay
 from symbptt.proof.limits import DEFINITIONS
 from symbptt.proof.oracle import Oracle
 from symbptt.proof.statement import Proof, Step, Theorem
+from symbptt.render import targets
 from tests.conftest import FILES
 from tests.test_house import imports
 
@@ -93,11 +95,11 @@ def test_every_class_of_the_vocabulary_can_be_recorded() -> None:
 
 
 @pytest.mark.parametrize("kind", NODES, ids=lambda kind: kind.__name__)
-def test_a_class_is_written_and_read_by_its_arguments_alone(kind: type) -> None:
+def test_a_class_is_written_and_read_by_its_arguments_alone(kind: type, linear: tuple[ProvedStatement, ...]) -> None:
     """One instance of each class, found by trying arguments until the class takes them."""
     one, vector = MatrixSymbol("s", 1, 1), MatrixSymbol("v", n, 1)
     i = IndexVar("i")
-    loss = next(e for q in theorems("linear") for e in Rows(
+    loss = next(e for q in linear for e in Rows(
         json.loads(record.recorded("m", [q]))["nodes"]).made if type(e).__name__ == "Loss")
     tried = [(A,), (vector,), (At(vector, t),), (A, B), (one, A), (one, one), (n / 2, A), (n, n), (n,), (A, index(T)),
              (vector, index(t)), (index(t), index(T)), (At(A, i), i, index(1), index(T)), tuple(loss.args),
@@ -156,8 +158,9 @@ def test_replaying_loads_nothing_that_derives() -> None:
         found.add(name)
         source = (PACKAGE / f"{name.replace('.', '/')}.py").read_text(encoding="utf-8")
         waiting += [other for other, _ in imports(source)]
-    assert found == {"proof.record", "proof.entries", "proof.limits", "proof.account", "proof.statement",
-                     "proof.axioms", "proof.kernel", "expr.index", "expr.nodes", "expr.shape", "expr.walk"}
+    assert found == {"proof.record", "proof.entries", "proof.limits", "proof.account", "proof.alike", "proof.statement",
+                     "proof.axioms", "proof.kernel", "expr.index", "expr.nodes", "expr.shape", "expr.walk",
+                     "model.notation"}
 
 
 # Lies.
@@ -510,3 +513,79 @@ def test_the_documented_example_and_limits() -> None:
 def test_blocks_are_recorded() -> None:
     e = Block(FORMS["Integer"].make(1), Times(A, B), A)
     assert Rows(json.loads(json.dumps(_table(e)))).made[-1] == e
+
+
+# What a reader cannot see.
+
+LETTER: list[Any] = [["Integer", 1], ["Symbol", "n", "size"]]
+
+
+def claimed(nodes: list[Any], left: int, right: int, name: str = "x") -> dict[str, Any]:
+    """left := right, and what follows: left = right."""
+    data = proof_of({"rule": "definition", "premises": [], "args": [name]}, nodes=nodes)
+    data["definitions"] = [{"name": name, "left": left, "right": right, "lo": None, "hi": None}]
+    data["theorems"][0] |= {"left": left, "right": right, "used": [name], "definitions": [0]}
+    return data
+
+
+def pair(first: str, second: str) -> list[Any]:
+    return [*LETTER, ["MatrixSymbol", first, 1, 0], ["MatrixSymbol", second, 1, 0], ["Plus", 2, 2]]
+
+
+ALIKE: dict[str, tuple[list[Any], int, int, str]] = {
+    "an underscore": (pair("v", "v_"), 3, 4, "the letter v prints like the letter v_|v_ prints like the letter v"),
+    "a number": (pair("v1", "v_1"), 3, 4, "prints like the letter v"),
+    "the identity": (pair("v", "I"), 3, 4, "the letter I prints like the identity matrix I"),
+    "the objective": (pair("L", "v"), 3, 4, "the letter L prints like the objective L"),
+    "a member": ([*pair("h", "h_0"), ["Index", 0], ["At", 2, 5], ["Plus", 6, 6]], 3, 7, "prints like the .* h"),
+    "a change": ([*pair("h", "dh"), ["Tangent", 2], ["Plus", 5, 5]], 3, 6, r"prints like .* dh"),
+    "a change of a member": ([*pair("h", "dh_0"), ["Index", 0], ["At", 2, 5], ["Tangent", 6]], 3, 7,
+                             r"prints like .* dh"),
+    "a diagonal": ([*pair("v", "w"), ["Str", "diag"], ["Apply", 5, 2]], 3, 6, "the function or loss diag prints like"),
+    "functions": ([*pair("v", "w"), ["Str", "relu"], ["Apply", 5, 2], ["Str", "ReLU"], ["Apply", 7, 2], ["Plus", 6, 8]],
+                  3, 9, "prints like another"),
+}
+
+
+@pytest.mark.parametrize("kind", ALIKE)
+def test_two_things_that_print_alike_are_refused(kind: str) -> None:
+    nodes, left, right, words = ALIKE[kind]
+    with pytest.raises(RecordError, match=words):
+        replayed(claimed(nodes, left, right))
+
+
+@pytest.mark.parametrize("sort", ["constant", "size"])
+def test_a_scalar_called_like_a_bound_index(sort: str) -> None:
+    """It is true that Σ_{i=1}^{2} c A = c A + c A. With c called i it would be printed as something false."""
+    for name, refused in (("c", False), ("i", True), ("i_", True)):
+        nodes = [*LETTER, ["MatrixSymbol", "A", 1, 1], ["Symbol", name, sort], ["IndexVar", "i"], ["Scale", 3, 2],
+                 ["Index", 1], ["Index", 2], ["Sum", 5, 4, 6, 7], ["Plus", 5, 5]]
+        data = proof_of({"rule": "axiom", "premises": [], "args": ["sum_terms", 5, 4, 6, 7]}, nodes=nodes)
+        data["theorems"][0] |= {"left": 8, "right": 9, "used": ["sum_terms"]}
+        if refused:
+            with pytest.raises(RecordError, match=r"prints like the (index|constant) i"):
+                replayed(data)
+        else:
+            assert len(replayed(data)) == 1
+
+
+def test_a_definition_called_like_a_law_would_hide_the_law() -> None:
+    for name in ("ring", "sum_first"):
+        with pytest.raises(RecordError, match="a law is called"):
+            replayed(claimed(pair("v", "w"), 3, 4, name))
+    assert len(replayed(claimed(pair("v", "w"), 3, 4))) == 1
+
+
+def test_what_the_steps_divide_by_is_told() -> None:
+    """From c A = 0 follows A = 0 where c is not zero; the statement alone does not say so."""
+    nodes = [*LETTER, ["MatrixSymbol", "A", 1, 1], ["Symbol", "c", "constant"], ["Integer", -1], ["Pow", 3, 4],
+             ["Scale", 3, 2], ["Zero", 1, 1], ["Scale", 5, 6], ["Scale", 5, 7]]
+    rows: list[tuple[str, list[int], list[Any]]] = [
+        ("ring", [], [2, 8]), ("assumption", [], [6, 7]), ("congruence", [1], [8, [{"int": 1}]]), ("ring", [], [9, 7]),
+        ("transitivity", [0, 2, 3], [])]
+    data = proof_of(*({"rule": r, "premises": p, "args": a} for r, p, a in rows), nodes=nodes)
+    data["theorems"][0] |= {"left": 2, "right": 7, "used": ["ring"], "assumptions": [[6, 7]]}
+    found, = replayed(data)
+    assert excluded_zeros(found.proof) == [Symbol("c", real=True)]
+    assert targets.theorem(found) == "A = 0    if c A = 0, c ≠ 0"
+    assert not any(excluded_zeros(q.proof) for q in theorems("linear"))

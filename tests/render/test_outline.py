@@ -42,6 +42,9 @@ STRUCTURAL = {"reflexivity", "symmetry", "transitivity", "congruence", "instance
 """Rules that a chain of equations does not show: they say how its links hang together."""
 
 
+HEAVY = {"gru-reset-after", "lstm-coupled", "lstm-peephole", "models/five_states.toml", "models/layer_feedback.toml",
+         "models/packed_lstm.toml", "models/scalar_added.toml", "models/sign_changed.toml"}
+"""Models with long documents, which are read in slow tests."""
 FEW = ["linear", "lstm", "documents/late.toml", "models/lag_two.toml", "models/last_and_mean.toml",
        "models/same_time_states.toml", "models/computed_start.toml", "documents/direct.toml"]
 """Models that are quickly tested for other numbers of steps too; all others are so in slow tests."""
@@ -62,8 +65,8 @@ def displays(d: Derivation) -> list[Display]:
     return [item for section in outline(d) for item in section.items if isinstance(item, Display)]
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if k % 2 and "/" in name else name
-                                  for k, name in enumerate(MODELS)])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in HEAVY or (
+    k % 2 and "/" in name) else name for k, name in enumerate(MODELS)])
 def test_every_equation_is_shown_once_under_its_number(name: str) -> None:
     shown_once(derived(name))
 
@@ -117,10 +120,12 @@ def places(template: str) -> set[str]:
     return {field for _, field, _, _ in Formatter().parse(template) if field}
 
 
+@pytest.mark.parametrize("names", [[name for name in MODELS if name not in HEAVY],
+                                   pytest.param(MODELS, marks=pytest.mark.slow)], ids=["most", "all"])
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_every_sentence_has_words_and_the_words_use_its_places(code: str) -> None:
+def test_every_sentence_has_words_and_the_words_use_its_places(code: str, names: list[str]) -> None:
     words = LANGUAGES[code].sentences
-    records = [*(derived(name) for name in MODELS), *(derived(name, steps) for name in FEW for steps in (None, 1)),
+    records = [*(derived(name) for name in names), *(derived(name, steps) for name in FEW for steps in (None, 1)),
                derived("linear", 13), derive(loads(MIXED)),
                *(derived(name, None, uses) for name in TRUNCATED for uses in USES)]
     seen = {s for d in records for s in sentences(d)}

@@ -1,0 +1,113 @@
+"""What the statements of a record do not show: things that are printed alike, and constants that are not zero.
+
+A proof about a constant i under a sum over an index i is right, and printed it is wrong. Names are compared as they are
+printed: W1 and W_1 are one name, and so are x and x_.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sympy import Expr, MatrixSymbol, Pow, Symbol
+from sympy.core.basic import Basic
+from sympy.core.symbol import Str
+from sympy.matrices.expressions.matexpr import MatrixExpr
+
+from symbptt.expr.index import Index, IndexVar
+from symbptt.expr.nodes import At, Node, Scale, Tangent
+from symbptt.model.notation import Name, split
+from symbptt.proof.statement import Proof
+
+GIVEN = {Name("L"): "the objective L", Name("I"): "the identity matrix I", Name("T"): "the number of steps T",
+         Name("t"): "the time t"}
+"""Names that letters and constants do not have."""
+SIGNS = {"diag", "max", "prod", "concat", "CE", "SE"}
+"""What is printed before parentheses and is no function or loss of this name."""
+LOWERED = frozenset("aehijklmnoprsuvx")
+"""The index variables that stand below the line in plain text, so that h at i is not h_i."""
+
+
+def alike(statements: Iterable[Basic]) -> str | None:
+    """What is printed like something else, in words; None when nothing is."""
+    printed: dict[Name, tuple[Basic, str]] = {}
+    sizes: dict[Name, Symbol] = {}
+    functions: dict[str, str] = {}
+    for e in parts(statements):
+        if isinstance(e, Str):
+            other = functions.setdefault(e.name.replace("_", "").casefold(), e.name)
+            if e.name in SIGNS or other != e.name:
+                return f"the function or loss {e.name} prints like another"
+        elif isinstance(e, Scale):
+            sizes |= {split(s.name): s for s in e.args[0].free_symbols if s.is_positive}
+        for name, thing, words in _named(e):
+            if name in GIVEN and not isinstance(thing, IndexVar):
+                return f"{words} prints like {GIVEN[name]}"
+            first, other = printed.setdefault(name, (thing, words))
+            if first != thing:
+                return f"{words} prints like {other}"
+    for name, size in sizes.items():
+        if name in printed and isinstance(printed[name][0], Symbol):
+            return f"the size {size} prints like {printed[name][1]}"
+    return None
+
+
+def parts(statements: Iterable[Basic]) -> Iterator[Basic]:
+    """Every part of expressions down to the scalars and the names, once."""
+    seen, stack = set[int](), list(statements)
+    while stack:
+        e = stack.pop()
+        if id(e) not in seen:
+            seen.add(id(e))
+            yield e
+            stack.extend([v for v, _ in e.terms] if isinstance(e, Index) else e.args if isinstance(e, Node) else
+                         sorted(e.free_symbols, key=str) if not isinstance(e, MatrixSymbol) and e.args else ())
+
+
+def stated(proof: Proof) -> Iterator[Basic]:
+    """What is printed of a proof: its definitions and its claim."""
+    claim = proof.claim
+    yield from (e for d in proof.definitions for e in (d.left, d.right, d.lo, d.hi) if e is not None)
+    yield from (claim.left, claim.right, *claim.hypotheses, *(e for pair in claim.assumptions for e in pair))
+
+
+def excluded_zeros(proof: Proof) -> list[Symbol]:
+    """The constants by which the steps divide and the statement does not: it holds where none of them is zero."""
+    waiting: list[object] = [a for step in proof.steps for a in step.args]
+    found: list[Basic] = []
+    while waiting:
+        a = waiting.pop()
+        if isinstance(a, tuple | list):
+            waiting.extend(a)
+        elif isinstance(a, Basic):
+            found.append(a)
+    return sorted(_denominators(found) - _denominators(stated(proof)), key=str)
+
+
+def _denominators(expressions: Iterable[Basic]) -> set[Symbol]:
+    scalars = (e for e in parts(expressions) if isinstance(e, Expr) and not isinstance(e, MatrixExpr))
+    below = (p.base for c in scalars for p in c.atoms(Pow) if p.exp.is_negative)
+    return {s for s in below if isinstance(s, Symbol) and not isinstance(s, IndexVar) and not s.is_positive}
+
+
+def _named(e: Basic) -> Iterator[tuple[Name, Basic, str]]:
+    """The names that a part has in print, what they stand for, and that in words."""
+    if isinstance(e, MatrixSymbol):
+        yield split(str(e.name)), e, f"the letter {e}"
+    elif isinstance(e, IndexVar):
+        yield split(e.name), e, f"the index {e}"
+    elif isinstance(e, Symbol) and not e.is_positive:
+        yield split(e.name), e, f"the constant {e}"
+    elif isinstance(e, At):
+        yield from _member(e, e, "")
+    elif type(e) is Tangent:
+        of = e.args[0]
+        name = split(str(of.family.name if isinstance(of, At) else of.name))
+        yield Name(f"d{name.base}", name.subscripts), Tangent(of.family if isinstance(of, At) else of), f"a change {e}"
+        if isinstance(of, At):
+            yield from _member(of, e, "d")
+
+
+def _member(of: At, e: Basic, prefix: str) -> Iterator[tuple[Name, Basic, str]]:
+    name, time = split(str(of.family.name)), str(of.time).replace(" ", "")
+    if time not in LOWERED:
+        yield Name(prefix + name.base, (*name.subscripts, time)), e, f"the member {e}"
