@@ -11,7 +11,7 @@ export PYTHON
 
 # Two targets at once would install into .venv at once.
 .NOTPARALLEL:
-.PHONY: help demo test fuzz lint types bench gallery clean
+.PHONY: help demo test fuzz lint types certify coqchk bench gallery clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,16 @@ lint: ## check the style with ruff
 types: ## check the types with mypy
 	@sh tools/ensure-venv dev
 	$(BIN)/python -m mypy $(ARGS)
+
+certify: ## have Coq check the certificate of every built-in model (ARGS="lstm gru" for some)
+	@sh tools/ensure-venv core
+	$(BIN)/python tools/certify.py $(ARGS)
+
+coqchk: ## have Coq's second checker go over the compiled lemma library (minutes)
+	@sh tools/ensure-venv core
+	@folder=$$($(BIN)/python -c 'from symbptt.proof.checker import library; print(library())') && \
+	modules=$$(cd "$$folder" && ls *.v | sed 's/^/symbptt./; s/\.v$$//') && \
+	coqchk -silent -o -Q "$$folder" symbptt $$modules
 
 bench: ## run the benchmark
 	@sh tools/ensure-venv test

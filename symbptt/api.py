@@ -21,16 +21,19 @@ from symbptt.model.read import library, load, loads, source_text
 from symbptt.model.spec import LossTerm, Model, ModelError
 from symbptt.proof import kernel, record
 from symbptt.proof.account import ProvedStatement
+from symbptt.proof.assumed import Assumed, rests_on
 from symbptt.proof.axioms import Refused
 from symbptt.proof.entries import RecordError
 from symbptt.proof.record import together
 from symbptt.proof.statement import Definition, Proof, Theorem
 from symbptt.render import targets
+from symbptt.render.certificate import certificate
 
 __all__ = [
-    "Definition", "Derivation", "Family", "InputError", "LossTerm", "Model", "ModelError", "Proof", "ProvedStatement",
-    "RecordError", "Refused", "Statement", "Theorem", "TooLarge", "check", "derive", "family", "function", "library",
-    "load", "loads", "loss", "model", "prove", "replay", "softmax", "source_text", "to_sympy", "together",
+    "Assumed", "Definition", "Derivation", "Family", "InputError", "LossTerm", "Model", "ModelError", "Proof",
+    "ProvedStatement", "RecordError", "Refused", "Statement", "Theorem", "TooLarge", "check", "derive", "family",
+    "function", "library", "load", "loads", "loss", "model", "prove", "replay", "rests_on", "softmax", "source_text",
+    "to_sympy", "together",
 ]
 
 print_latex(targets.latex)
@@ -82,6 +85,14 @@ class Derivation:
     def steps(self) -> tuple[derivation.Line, ...]:
         """The numbered equations in reading order, each with its edges and rules: data."""
         return self.record.lines
+
+    def certificate(self) -> str:
+        """A file for Coq that states the model and its gradients, and proves them.
+
+        Raises:
+            ValueError: the model holds something that certificates do not state.
+        """
+        return certificate(self.record)
 
     @property
     def theorems(self) -> tuple[ProvedStatement, ...]:
@@ -194,7 +205,7 @@ class Derivation:
         Raises:
             ValueError: there is no such form.
         """
-        return targets.proofs(self.model.name, {None: self.theorems}, target)
+        return targets.proofs(self.model.name, {None: self.theorems}, target, self.model)
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write every target below folder/<target>/; all of them or, when one cannot be rendered, none.

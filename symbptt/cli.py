@@ -12,7 +12,10 @@ import click
 from click.core import ParameterSource
 
 from symbptt import api
+from symbptt.proof.alike import excluded_zeros
+from symbptt.proof.checker import CheckerError
 from symbptt.render import targets
+from symbptt.render.certificate_check import examined, told
 from symbptt.render.target import release, write
 
 
@@ -226,9 +229,17 @@ def derive(model: str, steps: int | None, target: str, lang: str, truncate: int 
 @click.option("--brief", is_flag=True, help="What is given and what is proved, without the proofs.")
 @output_option
 @json_option
+@click.option("--certificate", "certificate_file", type=click.Path(), callback=place, metavar="FILE.v",
+              help="Write a certificate for Coq instead.")
+@click.option("--check", "checking", is_flag=True, help="Let Coq check the certificate.")
 def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, target: str, brief: bool,
-          output: Path | None, as_json: bool) -> None:
+          output: Path | None, as_json: bool, certificate_file: Path | None, checking: bool) -> None:
     """Prove that the recursive form of every gradient of MODEL equals its closed form, and print the proofs."""
+    if checking and certificate_file is None:
+        raise click.UsageError("--check is for a certificate; name one with --certificate FILE.v")
+    if certificate_file is not None:
+        certified(model, certificate_file, checking)
+        return
     source = click.get_current_context().get_parameter_source("target")
     if (as_json or brief) and (source is not ParameterSource.DEFAULT or as_json == brief):
         raise click.UsageError("--json and --brief are short forms of their own; leave --format out, or them")
@@ -237,11 +248,47 @@ def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, t
     given = {steps: _proved(made, steps, limit)} if steps is not None else {}
     groups: dict[int | None, tuple[api.ProvedStatement, ...]] = {None: _proved(made, None, limit, truncate)} | given
     if as_json:
-        rows = [summary(q, "every T" if n is None else f"T = {n}, every t") for n, found in groups.items()
-                for q in found]
+        rows = [summary(q, "every T" if n is None else f"T = {n}, every t") | derivatives(api.rests_on(made, q))
+                for n, found in groups.items() for q in found]
         deliver(json.dumps(rows, indent=2), output)
         return
-    deliver(targets.proofs(made.name, groups, "brief" if brief else target), output)
+    deliver(targets.proofs(made.name, groups, "brief" if brief else target, made), output)
+
+
+def certified(source: str, file: Path, checking: bool) -> None:
+    """Write the certificate of a model and, if asked, let Coq check it."""
+    made = derived(source)
+    try:
+        text = made.certificate()
+    except ValueError as error:
+        refuse(f"{source}: {error}")
+    deliver(text, file)
+    if checking:
+        judge(text, made.model)
+
+
+def judge(text: str, model: api.Model | None) -> None:
+    """What Coq says of a certificate; exit 1 when it is refused."""
+    try:
+        verdict = examined(text, model)
+    except CheckerError as error:
+        refuse(str(error))
+    for line in told(verdict):
+        click.echo(line)
+    if not verdict.accepted:
+        sys.exit(1)
+
+
+@main.command()
+@click.argument("file", type=click.Path())
+@click.option("--model", "source", metavar="MODEL", help="Compare the statement with this model first.")
+def certificate(file: str, source: str | None) -> None:
+    """Let Coq check a certificate."""
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        refuse(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}")
+    judge(text, None if source is None else read(source))
 
 
 def summary(q: api.ProvedStatement, title: str | None = None) -> dict[str, object]:
@@ -250,7 +297,18 @@ def summary(q: api.ProvedStatement, title: str | None = None) -> dict[str, objec
             "left": str(q.theorem.left), "right": str(q.theorem.right),
             "hypotheses": sorted(f"{h} >= 0" for h in q.theorem.hypotheses),
             "assumptions": sorted(f"{a} = {b}" for a, b in q.theorem.assumptions),
+            **({"nonzero": list(map(str, zeros))} if (zeros := excluded_zeros(q.proof)) else {}),
             "rests_on": sorted(q.theorem.used), "steps": len(q.proof.steps)}
+
+
+def derivatives(found: api.Assumed) -> dict[str, object]:
+    """What a theorem assumes of functions and losses, for a program to read; nothing where it assumes nothing."""
+    rows: list[dict[str, object]] = [
+        {"of": str(d.value), ("derivative" if d.entrywise else "transposed_jacobian"): str(d.derivative),
+         "source": d.source, **({"undefined_at": list(d.kinks), "convention": d.convention} if d.kinks else {})}
+        for d in found.derivatives]
+    rows += [{"of": str(d.loss), "gradients": list(map(str, d.gradients))} for d in found.losses]
+    return {"derivatives": rows} if rows else {}
 
 
 def defined(d: api.Definition) -> dict[str, object]:

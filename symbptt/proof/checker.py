@@ -1,0 +1,244 @@
+"""Coq as a checker of certificates: find it, compile the library once, check a file, read what it rests on."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from symbptt.proof.grammar import HEADER
+from symbptt.proof.vernacular import NotAllowed, Sentence, allow
+
+FOLDER = Path(__file__).resolve().parent / "coq"
+PACKAGES = "coq libcoq-mathcomp-algebra libcoq-mathcomp-analysis libcoq-mathcomp-algebra-tactics"
+MISSING = f"Coq is not on the PATH; on Debian 12: apt-get install --no-install-recommends {PACKAGES}"
+LIMIT = 300.0
+"""Seconds that one file may take."""
+
+CLASSICAL = frozenset({"propositional_extensionality", "functional_extensionality_dep",
+                       "constructive_indefinite_description"})
+"""The three axioms of mathcomp-analysis: classical logic with choice."""
+
+ORIGIN = re.compile(r"(?:mathcomp\.)?(?:classical\.)?boolp\.|")
+ASKED = "".join(f"{line}.\n" for line in (*HEADER, "From checked Require certificate", "Set Printing Width 120"))
+"""The beginning of the file in which Coq is asked: by the notations of the library, and by none of the certificate."""
+
+REALS = frozenset({"gradient"})
+"""The theorems over the reals, which may rest on these axioms; all others rest on none."""
+
+
+class CheckerError(RuntimeError):
+    """Coq cannot be run here; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A theorem that Coq has accepted: its statement as it stands in the file, the axioms it rests on, and the whole
+    statement as Coq tells it when all sections are closed, with every variable and every hypothesis in front.
+    """
+
+    name: str
+    statement: str
+    axioms: tuple[str, ...]
+    whole: str = ""
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """The axioms that it may rest on."""
+        return CLASSICAL if self.name in REALS else frozenset()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a check: theorems and the checker's version, or why not."""
+
+    accepted: bool
+    reason: str = ""
+    version: str = ""
+    theorems: tuple[Checked, ...] = ()
+    compared: str = ""
+    """What was done with the statement before Coq was asked."""
+
+
+def coqc() -> str:
+    """The path of the compiler.
+
+    Raises:
+        CheckerError: there is none.
+    """
+    found = shutil.which("coqc")
+    if found is None:
+        raise CheckerError(MISSING)
+    return found
+
+
+def version() -> str:
+    """The version of Coq, as it says itself.
+
+    Raises:
+        CheckerError: there is no Coq.
+    """
+    done = _run([coqc(), "--version"], Path.cwd(), 60)
+    return " ".join(done.stdout.split()[:6]).removesuffix(" compiled")
+
+
+def _run(command: list[str], folder: Path, limit: float) -> subprocess.CompletedProcess[str]:
+    """Run a command in its own process group, which ends with it.
+
+    Raises:
+        TimeoutError: it took longer than the limit.
+    """
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          encoding="utf-8", errors="replace", process_group=0) as process:
+        try:
+            out, err = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise TimeoutError(f"not done after {limit:g} s") from None
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def sources() -> list[Path]:
+    """The files of the library, in the order in which they are compiled."""
+    listed = (FOLDER / "_CoqProject").read_text(encoding="utf-8").split()
+    return [FOLDER / name for name in listed if name.endswith(".v")]
+
+
+def cache() -> Path:
+    """Where compiled files are kept: $SYMBPTT_CACHE, or a folder of the user's cache."""
+    given = os.environ.get("SYMBPTT_CACHE")
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(given) if given else home / "symbptt"
+
+
+def library() -> Path:
+    """The folder of the compiled library; compiled once for these sources and this Coq.
+
+    Raises:
+        CheckerError: there is no Coq, or it does not compile the library.
+    """
+    files = sources()
+    digest = hashlib.sha256(version().encode())
+    for path in files:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    place = cache() / "coq" / digest.hexdigest()[:16]
+    if place.is_dir():
+        return place
+    place.parent.mkdir(parents=True, exist_ok=True)
+    staged = Path(tempfile.mkdtemp(dir=place.parent, prefix=".building-"))
+    try:
+        for path in files:
+            shutil.copyfile(path, staged / path.name)
+            try:
+                done = _run([coqc(), "-q", "-w", "none", "-Q", ".", "symbptt", path.name], staged, LIMIT)
+            except TimeoutError as error:
+                raise CheckerError(f"the library does not compile: {path.name}: {error}") from None
+            if done.returncode:
+                raise CheckerError(f"the library does not compile: {path.name}: {_last(done.stderr)}")
+        try:
+            staged.rename(place)
+        except OSError:
+            if not place.is_dir():
+                raise
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+    return place
+
+
+def check(text: str, limit: float = LIMIT) -> Verdict:
+    """Whether Coq accepts a certificate, and each of its theorems rests on nothing that it should not rest on.
+
+    Raises:
+        CheckerError: Coq cannot be run here.
+    """
+    try:
+        found = allow(text)
+    except NotAllowed as error:
+        return Verdict(False, str(error))
+    theorems = [s for s in found if s.words[:1] == ["Theorem"]]
+    if not theorems:
+        return Verdict(False, "there is no theorem in it")
+    compiled, said = library(), version()
+    names = [s.words[1] for s in theorems]
+    if len(set(names)) < len(names):
+        return Verdict(False, "two theorems have one name", said)
+    with tempfile.TemporaryDirectory(prefix="symbptt-") as folder:
+        try:
+            outcome = _assumptions(Path(folder), compiled, text, names, limit)
+        except TimeoutError as error:
+            return Verdict(False, f"Coq is {error}", said)
+    if isinstance(outcome, str):
+        return Verdict(False, outcome, said)
+    checked = tuple(Checked(name, _statement(s), axioms, whole)
+                    for name, s, (axioms, whole) in zip(names, theorems, outcome, strict=True))
+    for theorem in checked:
+        beyond = [a for a in theorem.axioms if not _is_allowed(a, theorem.allowed)]
+        if beyond:
+            return Verdict(False, f"{theorem.name} rests on {', '.join(beyond)}", said, checked)
+    return Verdict(True, "", said, checked)
+
+
+def _is_allowed(axiom: str, allowed: frozenset[str]) -> bool:
+    origin, _, name = axiom.rpartition(".")
+    return name in allowed and (not origin or ORIGIN.fullmatch(f"{origin}.") is not None)
+
+
+def _statement(sentence: Sentence) -> str:
+    return sentence.text.partition(" : ")[2]
+
+
+def _assumptions(folder: Path, compiled: Path, text: str, names: list[str],
+                 limit: float) -> list[tuple[tuple[str, ...], str]] | str:
+    """The axioms and the statement of each theorem, asked for in a file of our own; or Coq's complaint."""
+    options = ["-q", "-w", "none", "-Q", str(compiled), "symbptt", "-Q", ".", "checked"]
+    (folder / "certificate.v").write_text(text, encoding="utf-8")
+    done = _run([coqc(), *options, "certificate.v"], folder, limit)
+    if done.returncode:
+        return f"Coq refuses it: {_last(done.stderr)}"
+    asked = "".join(f"Print Assumptions checked.certificate.{name}.\n"
+                    f'Redirect "whole_{k}" Check checked.certificate.{name}.\n' for k, name in enumerate(names))
+    (folder / "asked.v").write_text(f"{ASKED}{asked}", encoding="utf-8")
+    done = _run([coqc(), *options, "asked.v"], folder, limit)
+    if done.returncode:
+        return f"Coq does not know its theorems: {_last(done.stderr)}"
+    found = answers(done.stdout)
+    if len(found) != len(names) or None in found:
+        return f"what the theorems rest on cannot be read: {done.stdout[:200]}"
+    told = [(folder / f"whole_{k}.out").read_text(encoding="utf-8").strip() for k in range(len(names))]
+    return [(a, whole) for a, whole in zip(found, told, strict=True) if a is not None]
+
+
+def answers(output: str) -> list[tuple[str, ...] | None]:
+    """The axioms in each answer to Print Assumptions; None for an answer that is not understood."""
+    found: list[tuple[str, ...] | None] = []
+    inside: list[str] | None = None
+    for line in output.splitlines():
+        if line == "Closed under the global context":
+            found.append(())
+            inside = None
+        elif line == "Axioms:":
+            inside = []
+            found.append(())
+        elif inside is not None and (match := re.match(r"([A-Za-z_][\w'.]*)(?: :|$)", line)):
+            inside.append(match[1])
+            found[-1] = tuple(inside)
+        elif inside is None or not line.startswith(" "):
+            found.append(None)
+    return found
+
+
+def _last(text: str) -> str:
+    """The error out of what Coq prints, on one line."""
+    lines = text.strip().splitlines()
+    start = max((k for k, line in enumerate(lines) if line.startswith("File ")), default=0)
+    return " ".join(" ".join(lines[start:]).split())[:400]

@@ -1,0 +1,96 @@
+(* What the closed forms of a certificate take beside closed.v: sums over different ranges compared range by range. *)
+From mathcomp Require Import all_ssreflect all_algebra.
+From symbptt Require Import matrices normal closed.
+Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
+Import GRing.Theory.
+Local Open Scope ring_scope.
+
+(* g_t = g_{t+1} + c_t: the factor is the identity, and no product is written *)
+Theorem closed_sum (R : ringType) n m T (g c : nat -> 'M[R]_(n, m)) :
+  (forall t, (1 <= t <= T)%N -> g t = g t.+1 + c t) -> (forall t, (T < t)%N -> g t = 0) ->
+  forall t, (0 < t)%N -> g t = \sum_(t <= i < T.+1) c i.
+Proof.
+move=> rec last t t1.
+rewrite (@closed_constant _ _ _ T 1%:M g c _ last t t1) => [|s sT]; last by rewrite rec // mul1mx.
+by apply: eq_bigr => i _; elim: (i - t)%N => [|k IH]; rewrite ?mul1mx // mxpowS mul1mx.
+Qed.
+Theorem closed_sum_rev (R : ringType) n m T (g c : nat -> 'M[R]_(n, m)) :
+  (forall t, (1 <= t <= T)%N -> g t = g t.+1 + c t) -> (forall t, (T < t)%N -> g t = 0) ->
+  forall t, (0 < t)%N -> g t = \sum_(t <= i < T.+1) c (T + t - i)%N.
+Proof. by move=> rec last t t1; rewrite (closed_sum rec last t1) sum_rev. Qed.
+
+(* the last term of a sum whose other terms are 0 *)
+Lemma last_term (V : zmodType) t T (F : nat -> V) : (t <= T)%N ->
+  (forall i, (t <= i < T)%N -> F i = 0) -> \sum_(t <= i < T.+1) F i = F T.
+Proof. by move=> tT F0; rewrite big_nat_recr //= big_nat big1 ?add0r. Qed.
+
+(* a factor taken out of a power whose exponent is a distance *)
+Lemma mxpow_far (R : ringType) n (A : 'M[R]_n) t i : (t < i)%N -> mxpow A (i - t) = A *m mxpow A (i - t).-1.
+Proof. by rewrite -subn_gt0; case: (i - t)%N. Qed.
+Lemma mxpow_pos (R : ringType) n (A : 'M[R]_n) i : (0 < i)%N -> mxpow A i = A *m mxpow A i.-1.
+Proof. by case: i. Qed.
+
+Section Ranges.
+Variables (V W : zmodType) (r : seq nat).
+Lemma add_both (a b c d : V) : a = c -> b = d -> a + b = c + d.
+Proof. by move=> -> ->. Qed.
+Lemma merge_add (a b : V) F G : a = \sum_(i <- r) F i -> b = \sum_(i <- r) G i -> a + b = \sum_(i <- r) (F i + G i).
+Proof. by move=> -> ->; rewrite big_split. Qed.
+Lemma merge_opp (a : V) F : a = \sum_(i <- r) F i -> - a = \sum_(i <- r) - F i.
+Proof. by move=> ->; rewrite sumrN. Qed.
+Lemma merge_zero : 0 = \sum_(i <- r) (0 : V).
+Proof. by rewrite big1_eq. Qed.
+(* E of a sum, for an affine E *)
+Lemma one_range (E : V -> W) F a x y : (forall u v, E (u + v) + E 0 = E u + E v) -> y = a + x ->
+  \sum_(i <- r) (E (F i) - E 0) = a -> E 0 = x -> E (\sum_(i <- r) F i) = y.
+Proof.
+move=> lin -> <- <-; apply/eqP; rewrite -subr_eq; apply/eqP.
+by apply: (big_morph (fun u => E u - E 0)) => [u v|]; rewrite ?subrr // addrACA -opprD -lin opprD addrACA subrr addr0.
+Qed.
+End Ranges.
+Lemma merge_scale (R : ringType) (V : lmodType R) (r : seq nat) k (a : V) F :
+  a = \sum_(i <- r) F i -> k *: a = \sum_(i <- r) k *: F i.
+Proof. by move=> ->; rewrite scaler_sumr. Qed.
+
+(* the sums over the range r in e, and the rest of e *)
+Ltac sums_over r e := lazymatch e with
+  | @GRing.add ?V ?x ?y => let a := sums_over r x in let b := sums_over r y in constr:(@GRing.add V a b)
+  | @GRing.opp ?V ?x => let a := sums_over r x in constr:(@GRing.opp V a)
+  | @GRing.scale ?R ?V ?k ?x => let a := sums_over r x in constr:(@GRing.scale R V k a)
+  | \sum_(i <- r) _ => e
+  | _ => let V := type of e in constr:((0 : V))
+  end.
+Ltac sums_else r e := lazymatch e with
+  | @GRing.add ?V ?x ?y => let a := sums_else r x in let b := sums_else r y in constr:(@GRing.add V a b)
+  | @GRing.opp ?V ?x => let a := sums_else r x in constr:(@GRing.opp V a)
+  | @GRing.scale ?R ?V ?k ?x => let a := sums_else r x in constr:(@GRing.scale R V k a)
+  | \sum_(i <- r) _ => let V := type of e in constr:((0 : V))
+  | _ => e
+  end.
+(* a sum of sums over one range as one sum *)
+Ltac merge := lazymatch goal with
+  | |- _ + _ = _ => eapply merge_add; merge
+  | |- - _ = _ => eapply merge_opp; merge
+  | |- _ *: _ = _ => eapply merge_scale; merge
+  | |- \sum_(i <- _) _ = _ => reflexivity
+  | |- _ => eapply merge_zero
+  end.
+(* the bodies, with the range at hand; what the engine writes as one power may be a factor and a power *)
+Ltac same_range close :=
+  eapply etrans; [| symmetry; merge];
+  let lo := fresh in let i := fresh in
+  apply: eq_big_nat => i /andP[lo _]; cbv beta; rewrite ?(subnS, subn0);
+  first [close | rewrite ?(mxpow_far _ lo) ?(mxpow_pos _ lo); close].
+(* by_ranges close: the left side is affine in sums \sum_(a <= i < b) F i, the right side a sum of such sums and of
+   other terms; the sums are compared range by range, and close proves equations without sums *)
+Ltac by_ranges close := cbv beta; match goal with
+  | |- ?L = ?R =>
+    match L with context [@BigOp.bigop ?V nat (GRing.zero _) ?r (fun i => BigBody i _ true (@?F i))] =>
+      let S := eval cbv beta in (\sum_(i <- r) F i) in
+      lazymatch eval pattern S in L with ?E _ =>
+        let a := sums_over r R in let x := sums_else r R in
+        apply: (@one_range _ _ r E F a x R); [cbv beta; mxring | mxring | same_range close | by_ranges close]
+      end
+    end
+  | |- _ => close
+  end.

@@ -1,0 +1,44 @@
+(* The steps that every certificate takes in the same way. *)
+From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp.algebra_tactics Require Import ring.
+From symbptt Require Import matrices normal pairing.
+Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
+Import GRing.Theory.
+Local Open Scope ring_scope.
+
+(* sums over time and pairings as variables, so that ring sees small terms *)
+Ltac hide_terms := repeat match goal with
+  | |- context [@BigOp.bigop ?V ?I ?i ?r ?F] => let v := fresh "v" in set v := (@BigOp.bigop V I i r F); clearbody v
+  | |- context [@dotm ?R ?m ?n ?A ?B] => let v := fresh "v" in set v := (@dotm R m n A B); clearbody v
+  end.
+(* << A + B - C, X >> + … = << A, X >> + …: the pairings of the summands *)
+Ltac split_pairings :=
+  rewrite ?(dotmDl, dotmNl, dotm0l); first [by [] | by hide_terms; ring | pairring].
+(* an expression with a factor 0 is 0 *)
+Ltac vanish :=
+  rewrite ?(mulmx0, mul0mx, trmx0, scaler0, hadm0l, hadm0r, oppr0, dg0, msc0r, add0r, addr0, dotm0l);
+  first [by [] | pairring].
+(* sums over time, term by term, on the left of what comes once; shown shows the terms *)
+Ltac sum_of_pairings shown :=
+  match goal with
+  | |- ?a + ?b = ?c + ?d => apply: addE; [sum_of_pairings shown | split_pairings]
+  | |- _ => apply: sum_eq => t _; shown; split_pairings
+  end.
+(* a scalar over the dual numbers that does not move *)
+Ltac constant_scalar :=
+  first [reflexivity | rewrite ?(rmorphB, rmorphD, rmorphM, rmorphN, rmorphX, rmorph1, rmorph_nat); reflexivity].
+(* the scalars of a normal form as variables *)
+Ltac hide_scalars := repeat match goal with
+  | |- context [@sval ?R ?szs ?env ?s] => generalize (@sval R szs env s); intro
+  end.
+(* two sums of pairings that are equal by equations between scalars, which the tactic knows *)
+Ltac close_pairings tac :=
+  first [ pairring_strict | pairring_left; coefficients ltac:(hide_scalars; tac)
+        | pairring_left_columns; coefficients ltac:(hide_scalars; tac)
+        | rewrite ?hadmA; first [ pairring_strict | pairring_left; coefficients ltac:(hide_scalars; tac) ] ].
+(* the entry of the 1 x 1 matrix of a number *)
+Lemma const_mx00 (R : ringType) (a : R) : (const_mx a : 'M[R]_1) 0 0 = a.
+Proof. by rewrite mxE. Qed.
+(* a rule of a loss at the cotangent 1 *)
+Lemma at_one (R : ringType) (a : R) : (const_mx 1 : 'M[R]_1) 0 0 * a = a.
+Proof. by rewrite mxE mul1r. Qed.

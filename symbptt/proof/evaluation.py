@@ -1,0 +1,240 @@
+"""What a certificate's formulas are worth modulo a prime, when values are given to its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from typing import Any
+
+from symbptt.proof import field as f
+from symbptt.proof.declared import Defined, Scope
+from symbptt.proof.reading import NotRead, Term
+
+
+class Astray(ValueError):
+    """The text does not say what the model says; the message says where."""
+
+
+class Evaluation:
+    """Terms as numbers, matrices and sequences, at one random point of the model."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self.sizes = sizes
+        self.variables: dict[str, Any] = {}
+        self.seen: dict[int, tuple[Defined, Any]] = {}
+
+    # Natural numbers.
+
+    def nat(self, e: Term, s: Scope) -> int:
+        """A natural number; subtraction stops at 0."""
+        kind = e[0]
+        if kind == "number":
+            return int(e[1])
+        if kind == "name":
+            found = s.bound.get(e[1], self.sizes.get(e[1]))
+            if isinstance(found, int):
+                return found
+        if kind == "successor":
+            return max(0, self.nat(e[2], s) + int(e[1]))
+        if kind == "postfix" and e[1] == "%N":
+            return self.nat(e[2], s)
+        if kind == "binary" and e[1] in ("+", "-", "*", "=="):
+            a, b = self.nat(e[2], s), self.nat(e[3], s)
+            return {"+": a + b, "-": max(0, a - b), "*": a * b, "==": int(a == b)}[e[1]]
+        raise NotRead(f"no natural number: {e}")
+
+    # Everything else.
+
+    def __call__(self, e: Term, s: Scope) -> Any:
+        return getattr(self, f"_{e[0]}")(e, s)
+
+    def _number(self, e: Term, _s: Scope) -> int:
+        return int(e[1])
+
+    def _name(self, e: Term, s: Scope) -> Any:
+        return self.found(e[1], s)
+
+    def found(self, name: str, s: Scope) -> Any:
+        """What a name stands for: a bound variable, a definition, a variable of a section."""
+        if name in s.bound:
+            return s.bound[name]
+        if name in s.defined:
+            if s.defined[name].given:
+                raise NotRead(f"{name} needs {', '.join(s.defined[name].given)}")
+            return self.value(s.defined[name])
+        if name in self.variables:
+            return self.variables[name]
+        raise NotRead(f"the name {name} is not known")
+
+    def value(self, d: Defined) -> Any:
+        """A definition without variables by its value, with variables as a function of them."""
+        if id(d) not in self.seen:
+            scope = Scope(d.before)
+            found = self.remembered(self.curried(d.variables, d.body, scope)) if d.variables else self(d.body, scope)
+            self.seen[id(d)] = d, found
+        return self.seen[id(d)][1]
+
+    @staticmethod
+    def remembered(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The function, which evaluates at each number once."""
+        known: dict[int, Any] = {}
+
+        def once(value: Any) -> Any:
+            if not isinstance(value, int):
+                return function(value)
+            if value not in known:
+                known[value] = function(value)
+            return known[value]
+
+        return once
+
+    def curried(self, variables: tuple[str, ...], body: Term, s: Scope) -> Callable[[Any], Any]:
+        """A function of one variable after another."""
+        def function(value: Any) -> Any:
+            inner = s.inner(variables[0], value)
+            return self.curried(variables[1:], body, inner) if variables[1:] else self(body, inner)
+
+        return function
+
+    def _function(self, e: Term, s: Scope) -> Any:
+        return self.curried(e[1], e[2], s)
+
+    def _let(self, e: Term, s: Scope) -> Any:
+        return self(e[3], s.inner(e[1], self(e[2], s)))
+
+    def _case(self, e: Term, s: Scope) -> Any:
+        k = self.nat(e[1], s)
+        return self(e[3], s.inner(e[2], k - 1)) if k else self(e[4], s)
+
+    def _match(self, e: Term, s: Scope) -> Any:
+        k = self.nat(e[1], s)
+        return self(next(body for key, body in e[2] if key in (k, None)), s)
+
+    def _typed(self, e: Term, s: Scope) -> Any:
+        rows, columns = (self.nat(x, s) for x in e[2][1:])
+        if e[1] == ("number", 0):
+            return f.zeros(rows, columns)
+        if e[1] == ("postfix", "%:M", ("number", 1)):
+            return f.unit(rows)
+        if e[1] == ("apply", ("name", "const_mx"), (("number", 1),)):
+            return f.filled(1, rows, columns)
+        return self(e[1], s)
+
+    def _minus(self, e: Term, s: Scope) -> Any:
+        a = self(e[1], s)
+        return (-a) % f.PRIME if isinstance(a, int) else f.scaled(f.PRIME - 1, a)
+
+    def _postfix(self, e: Term, s: Scope) -> Any:
+        sign = e[1]
+        if sign == "%:R":
+            return self.nat(e[2], s) % f.PRIME
+        if sign == "%:M":
+            return ((self(e[2], s),),)
+        a = self(e[2], s)
+        return f.turned(a) if sign == "^T" else f.inverse(a) if sign == "^-1" else a
+
+    def _binary(self, e: Term, s: Scope) -> Any:
+        sign = e[1]
+        if sign == "^+":
+            return pow(self(e[2], s), self.nat(e[3], s), f.PRIME)
+        if sign in "+-":
+            return self.added(sign, e[2], e[3], s)
+        a, b = self(e[2], s), self(e[3], s)
+        if sign == "*m":
+            return f.multiplied(a, b)
+        return a * b % f.PRIME if isinstance(b, int) else f.scaled(a, b)
+
+    def added(self, sign: str, left: Term, right: Term, s: Scope) -> Any:
+        """A sum; a constant beside a matrix has its shape."""
+        constants = [CONSTANTS.get(x) for x in (left, right)]
+        values: list[Any] = [None if c else self(x, s) for c, x in zip(constants, (left, right), strict=True)]
+        like = next((v for v in values if v is not None), None)
+        if like is None or isinstance(like, int):
+            m, n = (self(x, s) if v is None else v for v, x in zip(values, (left, right), strict=True))
+            if not isinstance(m, int) or not isinstance(n, int):
+                raise NotRead("the shape of a sum of constants is not known")
+            return (m + n if sign == "+" else m - n) % f.PRIME
+        a, b = (c(like) if c is not None else v for c, v in zip(constants, values, strict=True))
+        return f.added(a, b if sign == "+" else f.scaled(f.PRIME - 1, b))
+
+    def _pair(self, e: Term, s: Scope) -> int:
+        a, b = self(e[1], s), self(e[2], s)
+        if (len(a), len(a[0])) != (len(b), len(b[0])):
+            raise NotRead("a pairing of two shapes")
+        return f.paired(a, b)
+
+    def _range(self, e: Term, s: Scope) -> Iterator[Any]:
+        for k in range(self.nat(e[1], s), self.nat(e[3], s)):
+            yield self(e[4], s.inner(e[2], k))
+
+    def _sum(self, e: Term, s: Scope) -> Any:
+        parts = list(self._range(e, s))
+        if not parts:
+            raise NotRead("an empty sum has no shape here")
+        return sum(parts) % f.PRIME if isinstance(parts[0], int) else reduce(f.added, parts)
+
+    def _apply(self, e: Term, s: Scope) -> Any:
+        head, arguments = e[1], e[2]
+        name = head[1] if head[0] == "name" else ""
+        if name in OPERATIONS and name not in s.bound and name not in s.defined:
+            return OPERATIONS[name](self, arguments, s)
+        if name in s.defined and name not in s.bound and s.defined[name].given:
+            needed = tuple(("name", v) for v in s.defined[name].given)
+            if arguments[:len(needed)] != needed:
+                raise Astray(f"{name} is read at another place than {', '.join(s.defined[name].given)}")
+            found, arguments = self.value(s.defined[name]), arguments[len(needed):]
+        else:
+            found = self(head, s)
+        if isinstance(found, tuple) and arguments == (("number", 0), ("number", 0)):
+            return found[0][0]
+        for a in arguments:
+            found = found(self.argument(a, s))
+        return found
+
+    def argument(self, a: Term, s: Scope) -> Any:
+        """An argument: a natural number where it is one."""
+        try:
+            return self.nat(a, s)
+        except NotRead:
+            return self(a, s)
+
+    # Operations of the library.
+
+    def mapped(self, a: tuple[Term, ...], s: Scope) -> Any:
+        function = self(a[0], s)
+        return tuple(tuple(function(x) for x in row) for row in self(a[1], s))
+
+    def selected(self, a: tuple[Term, ...], s: Scope) -> Any:
+        total, size, off = (self.nat(x, s) for x in a)
+        return tuple(tuple(int(i == off + j) for j in range(size)) for i in range(total))
+
+    def lagged(self, a: tuple[Term, ...], s: Scope) -> Any:
+        family, past, back, time = self(a[0], s), self(a[1], s), self.nat(a[2], s), self.nat(a[3], s)
+        return family(time - back) if back <= time else past(back - time)
+
+    def pushed(self, a: tuple[Term, ...], s: Scope) -> Any:
+        now, before = self(a[0], s), self(a[1], s)
+        return lambda k: before(k - 1) if k else now
+
+    def state(self, a: tuple[Term, ...], s: Scope) -> Any:
+        return [None if x == ("number", 0) else self(x, s) for x in a]
+
+
+def _constant_matrix(run: Evaluation, a: tuple[Term, ...], s: Scope) -> Any:
+    return ((run(a[0], s),),)
+
+
+OPERATIONS: dict[str, Callable[[Evaluation, tuple[Term, ...], Scope], Any]] = {
+    "map_mx": Evaluation.mapped, "sel": Evaluation.selected, "at_lag": Evaluation.lagged, "push": Evaluation.pushed,
+    "State": Evaluation.state, "const_mx": _constant_matrix,
+    "hadm": lambda run, a, s: f.weighed(run(a[0], s), run(a[1], s)), "dg": lambda run, a, s: f.diagonal(run(a[0], s)),
+    "msc": lambda run, a, s: f.scaled(run(a[0], s)[0][0], run(a[1], s)),
+}
+"""What the names of the library mean."""
+
+CONSTANTS: dict[Term, Callable[[f.Array], f.Array]] = {
+    ("apply", ("name", "const_mx"), (("number", 1),)): lambda a: f.filled(1, len(a), len(a[0])),
+    ("postfix", "%:M", ("number", 1)): lambda a: f.unit(len(a)),
+    ("number", 0): lambda a: f.zeros(len(a), len(a[0])),
+}
+"""Constants whose shape is that of what stands beside them."""

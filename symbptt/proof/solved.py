@@ -1,0 +1,98 @@
+"""The closed forms that a certificate states: each of them says something, and none is left out.
+
+A closed form is one where its right side does not depend on the adjoints that recur. That both sides are equal is what
+Coq proves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from symbptt.proof.declared import Defined, Text
+from symbptt.proof.evaluation import Astray
+from symbptt.proof.premises import named
+from symbptt.proof.reading import NotRead, Term, read
+
+NEEDED = ("closed_form", "reversed_form", "forms_agree")
+THEOREM = re.compile(r"Theorem ([\w']+)( t)? : (?:(\((?:0 < t|1 <= t <= T)\)%N) -> )?(.*)")
+
+
+def used(e: object, here: Mapping[str, Defined], seen: frozenset[int] = frozenset()) -> set[str]:
+    """The names that a term reads, also through definitions."""
+    if not isinstance(e, tuple):
+        return set()
+    if len(e) == 2 and e[0] == "name":
+        d = here.get(e[1])
+        return {e[1]} | (used(d.body, d.before, seen | {id(d)}) if d is not None and id(d) not in seen else set())
+    return set().union(*(used(a, here, seen) for a in e))
+
+
+def recurring(text: Text) -> set[str]:
+    """The adjoints that depend on themselves, and those that depend on these."""
+    fields = dict(text.records["recursion"])
+    reads = {}
+    for field, kind in fields.items():
+        if field.startswith("rec_"):
+            reads[field[4:]] = named(read(kind.rpartition("%N -> ")[2])[3])
+    reach = {a: reads[a] & set(reads) for a in reads}
+    for _ in reads:
+        reach = {a: set().union(reach[a], *(reach[b] for b in reach[a])) for a in reads}
+    loops = {a for a in reads if a in reach[a]}
+    return loops | {a for a in reads if reach[a] & loops}
+
+
+def solved(text: Text) -> None:
+    """Compare the closed forms with the recursion that they solve.
+
+    Raises:
+        Astray: one says nothing, or is left out.
+    """
+    if "Closed" not in text.sections:
+        return
+    here, never = text.sections["Closed"], recurring(text)
+    found: dict[str, Term] = {}
+    for name, timed, equation in theorems(text):
+        left, right = equation[2:]
+        plain = name.rstrip("'")
+        if plain in found:
+            raise Astray(f"the theorem {name} stands there twice")
+        found[plain] = left
+        sides = (left, right) if plain == "forms_agree" else (right,)
+        recurs = sorted(set().union(*(used(side, here) for side in sides)) & never)
+        if recurs or left == right:
+            both = ", ".join(recurs) or "the same"
+            raise Astray(f"the theorem {name} is no closed form: {both} stands on both sides")
+        head = left[1] if left[0] == "apply" else left
+        if (left[0] == "apply") != timed or (timed and left[2] != (("name", "t"),)):
+            head = ("other",)
+        _left_side(plain, name, head, here, never)
+    gradients = {n[4:] for n in here if n.startswith("dL_d") and used(("name", n), here) & never}
+    missing = [n for n in NEEDED if n not in found]
+    missing += [f"sum_{n}" for n in sorted(gradients) if f"sum_{n}".rstrip("'") not in found]
+    if missing:
+        raise Astray(f"there is no theorem {missing[0]}")
+
+
+def _left_side(plain: str, name: str, head: Term, here: Mapping[str, Defined], never: set[str]) -> None:
+    if plain == "forms_agree":
+        return
+    called = str(head[1]) if head[:1] == ("name",) else ""
+    good = called.removeprefix("dL_d").rstrip("'") == plain[4:] and called.startswith("dL_d") \
+        if plain.startswith("sum_") else bool(used(head, here) & never)
+    if not good:
+        raise Astray(f"the theorem {name} is about something else: {called or head}")
+
+
+def theorems(text: Text) -> Iterator[tuple[str, bool, Term]]:
+    """(name, whether it is about a time, equation) of every theorem of the section."""
+    for trail, s in text.statement:
+        if trail[-1:] == ("Closed",) and s.words[0] == "Theorem":
+            match = THEOREM.fullmatch(s.text)
+            try:
+                equation = read(match[4]) if match else ()
+            except NotRead as error:
+                raise Astray(f"line {s.line}: the theorem {s.words[1]} cannot be read: {error}") from error
+            if match is None or equation[:2] != ("binary", "=") or bool(match[2]) != bool(match[3]):
+                raise Astray(f"line {s.line}: the theorem {s.words[1]} is no equation")
+            yield match[1], bool(match[2]), equation

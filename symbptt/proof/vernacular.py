@@ -1,0 +1,172 @@
+"""Which sentences a certificate may hold: a lexer for Coq's sentences, and a list of what is allowed.
+
+Coq decides what a proof proves. What it cannot decide is whether a file asks it for less than it seems to: by an axiom,
+by a flag that switches a check off, or by loading something else. So every sentence must be of a known kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LIBRARY = ("matrices", "normal", "pairing", "tactics", "closed", "solved", "formal", "real")
+"""The modules of the library."""
+
+EXACT = frozenset({
+    "From mathcomp Require Import all_ssreflect all_algebra",
+    "From mathcomp.algebra_tactics Require Import ring",
+    "From mathcomp.analysis Require Import reals topology normedtype derive",
+    "Set Implicit Arguments", "Unset Strict Implicit", "Unset Printing Implicit Defensive",
+    "Import GRing.Theory Num.Theory numFieldNormedType.Exports",
+    "Import formal", "Import real", "Local Open Scope ring_scope",
+})
+"""Sentences that set the scene, word by word."""
+
+OUTSIDE = frozenset({"Section", "End", "Variable", "Variables", "Hypothesis", "Record", "Definition", "Fixpoint",
+                     "Lemma", "Theorem", "Print", "Local"})
+"""The first words of all other sentences outside proofs."""
+
+NEVER = frozenset({
+    "Axiom", "Axioms", "Parameter", "Parameters", "Conjecture", "Conjectures", "Admitted", "admit", "give_up", "Admit",
+    "Abort", "Declare", "Drop", "Extraction", "Redirect", "Load", "Cd", "Unsafe", "Guard", "Positivity", "Universe",
+    "bypass_check", "Obligation", "Obligations", "Canonical", "Coercion", "Instance", "Module", "Include", "Ltac",
+    "Ltac2", "Add", "Optimize", "Opaque", "Transparent", "Arguments", "Reserved", "Infix", "exact_no_check",
+    "vm_cast_no_check", "native_cast_no_check", "native_compute", "external",
+})
+"""Words that stand nowhere in a certificate."""
+
+NOTATION = re.compile(r"Local Notation [A-Za-z][\w']* := \S.*", re.DOTALL)
+REQUIRE = re.compile(r"From symbptt Require (?:Import )?([a-z ]+)")
+PRINT = re.compile(r"Print Assumptions [A-Za-z][\w']*")
+START = re.compile(r"(?:(?:[-+*]+\s+|\d+:\s*)*[a-z_(]|\[\s(?![^]]*\]\s*:))")
+"""How a sentence of a proof begins: behind bullets, which are sentences of their own to Coq, and numbers of goals as
+well. Commands begin with capital letters."""
+
+
+class NotAllowed(ValueError):
+    """The text holds a sentence that no certificate needs; the message shows it and its line."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence without comments, with single blanks, and the line on which it starts."""
+
+    text: str
+    line: int
+
+    @property
+    def words(self) -> list[str]:
+        """Its words."""
+        return re.findall(r"[A-Za-z_][\w']*", self.text)
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of a Coq text; comments nest, and a full stop ends a sentence where a blank follows.
+
+    Raises:
+        NotAllowed: a comment or a string does not end, there is a string, or text follows the last full stop.
+    """
+    here, start, k, n = "", 0, 0, len(text)
+    while k < n:
+        if text.startswith("(*", k):
+            k = _after_comment(text, k)
+            here += " "
+        elif text[k] == '"':
+            raise NotAllowed(f"line {_line(text, k)}: a certificate holds no strings")
+        elif text.startswith("..", k):
+            raise NotAllowed(f"line {_line(text, k)}: two full stops “..”, of which one may end a sentence to Coq")
+        elif text[k] == "." and (k + 1 == n or text[k + 1].isspace()):
+            if here.strip():
+                yield Sentence(" ".join(here.split()), _line(text, start))
+            here, start, k = "", k + 1, k + 1
+        else:
+            if not here.strip() and not text[k].isspace():
+                start = k
+            here += text[k]
+            k += 1
+    if here.strip():
+        raise NotAllowed(f"line {_line(text, start)}: a sentence without a full stop: {here.strip()[:60]}")
+
+
+def _after_comment(text: str, start: int) -> int:
+    depth, k = 0, start
+    while k < len(text):
+        if text.startswith("(*", k):
+            depth, k = depth + 1, k + 2
+        elif text.startswith("*)", k):
+            depth, k = depth - 1, k + 2
+            if depth == 0:
+                return k
+        elif text[k] == '"':
+            raise NotAllowed(f"line {_line(text, k)}: a comment with a quotation mark in it; Coq reads strings there")
+        else:
+            k += 1
+    raise NotAllowed(f"line {_line(text, start)}: a comment that does not end")
+
+
+def _line(text: str, k: int) -> int:
+    return text.count("\n", 0, k) + 1
+
+
+def allow(text: str) -> list[Sentence]:
+    """The sentences, each of a kind that certificates need.
+
+    Raises:
+        NotAllowed: one is not; the message says which.
+    """
+    found = list(sentences(text))
+    depth, proving = 0, False
+    for sentence in found:
+        if sentence.text not in EXACT:
+            _check_words(sentence)
+        if proving:
+            proving = _inside(sentence)
+        else:
+            depth, proving = _outside(sentence, depth)
+    if proving or depth:
+        raise NotAllowed("the text ends inside a proof or a section")
+    return found
+
+
+def _refuse(sentence: Sentence, why: str) -> NotAllowed:
+    shown = sentence.text if len(sentence.text) < 80 else sentence.text[:77] + "…"
+    return NotAllowed(f"line {sentence.line}: {why}: {shown}")
+
+
+def _check_words(sentence: Sentence) -> None:
+    bad = NEVER.intersection(sentence.words)
+    if bad:
+        raise _refuse(sentence, f"a certificate has no {min(bad)}")
+
+
+def _inside(sentence: Sentence) -> bool:
+    """A sentence of a proof; whether the proof goes on."""
+    if sentence.text == "Qed":
+        return False
+    if not START.match(sentence.text):
+        raise _refuse(sentence, "this is no tactic")
+    return True
+
+
+def _outside(sentence: Sentence, depth: int) -> tuple[int, bool]:
+    """A sentence outside proofs; how many sections are open behind it, and whether it opens a proof."""
+    text, first = sentence.text, sentence.words[0] if sentence.words else ""
+    if text in EXACT:
+        return depth, False
+    required = REQUIRE.fullmatch(text)
+    if required:
+        if set(required[1].split()) <= set(LIBRARY):
+            return depth, False
+        raise _refuse(sentence, "only the library is read")
+    if text == "Proof" or not text.startswith(first) or first not in OUTSIDE:
+        if text == "Proof":
+            return depth, True
+        raise _refuse(sentence, "a sentence of a kind that no certificate needs")
+    if first in ("Variable", "Variables", "Hypothesis") and not depth:
+        raise _refuse(sentence, "an assumption outside all sections is an axiom")
+    if (first == "Local" and not NOTATION.fullmatch(text)) or (first == "Print" and not PRINT.fullmatch(text)):
+        raise _refuse(sentence, "a sentence of a kind that no certificate needs")
+    if first in ("Definition", "Fixpoint", "Record") and ":=" not in text:
+        raise _refuse(sentence, "a definition without a body")
+    return depth + (first == "Section") - (first == "End"), False

@@ -1,0 +1,75 @@
+"""The names of a certificate: those of the model where Coq leaves them free, injective, and never a word of Coq."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from symbptt.proof.grammar import EXTENSION, EXTENSIONS, RESERVED
+
+__all__ = ["EXTENSIONS", "KEYWORDS", "Names", "past_tangent", "tangent"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+KEYWORDS = _words("""
+    Axiom Check Definition End Export Fixpoint Goal Import Lemma Let Ltac Module Notation Parameter Print
+    Proof Prop Qed Record SProp Section Set Theorem Type Variable Variables apply as at by case cofix congr do
+    done elim else end exact exists exists2 first fix for forall fun have if in is last let match mod move of
+    over pattern pose return rewrite set simpl split suff then try under unlock using where with wlog
+""")
+"""The words of the language and of its tactics."""
+
+OURS = _words("""
+    Adjoint Backward Certificate Closed Formal Forward Given None O Point R Real S Some State T Tangents Ts Tt
+    adjoint adjoint_sums before bool cot dir env eq false fol formal_gradient given gradient i1 iT last leak_above
+    along column cot1 cot2 cot3 row
+    lag leak_below lifted moved nat once pair past point pt push real_reciprocal real_reciprocal_minus reals rec
+    reciprocal reciprocal_minus recursion run s some st state step_of t t1 tT tangents true unit
+""")
+"""The names that the text of a certificate uses itself."""
+
+BOUND = "k"
+"""A name that the text binds in definitions, so that variables are called otherwise; indices of sums may be."""
+
+LIBRARY = _words("""
+    Dual Type0 add add0r addn addr0 all andb at_lag behead big block_mx cat col_mx comRingType comp const_mx
+    cst curve det dg diag_mx diagv dotm du dual expR exponent ext filter finset fixed foldl foldr fst hadm has
+    head id index inl inr inv iota is_true iter le leq lift lift0 line ln lt map map_mx matrix mdu mlift mre
+    msc mul mul1r mulmx muln mulr1 mxpow mxtrace natmul negb nth one oner opp orb ord0 path perm poly pred
+    prod pull re realType reflect rev ringType row_mx scalar_mx scale scaled sel set0 setT size snd subn succ
+    sum tangent tr trmx tt zero
+""")
+"""The names of the libraries that a certificate's text or scripts may read."""
+
+
+class Names:
+    """A name for each thing, by a key; the first to ask gets the name that it wants, later ones one with primes."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = {*KEYWORDS, *OURS, *LIBRARY, *RESERVED, *taken}
+        self._given: dict[tuple[str, ...], str] = {}
+
+    def __call__(self, *key: str, wanted: str) -> str:
+        """The name of `key`: `wanted`, with as many primes as keep it apart from all others."""
+        if key not in self._given:
+            name = wanted
+            while name in self._taken or EXTENSION.fullmatch(name) or (name == BOUND and key[0] != "index"):
+                name += "'"
+            self._taken.add(name)
+            self._given[key] = name
+        return self._given[key]
+
+    def __contains__(self, key: tuple[str, ...]) -> bool:
+        return key in self._given
+
+
+def tangent(names: Names, name: str) -> str:
+    """The name of the tangent of a variable."""
+    return names("tangent", name, wanted=f"d_{name}")
+
+
+def past_tangent(names: Names, name: str) -> str:
+    """The name of the tangents before the first step."""
+    return names("past tangent", name, wanted=f"d_{name}_past")

@@ -1,0 +1,266 @@
+"""Coq as the checker: which texts are refused unread, what it accepts, what it refuses, what is said without it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from symbptt.cli import main
+from symbptt.model.read import loads
+from symbptt.model.spec import Model
+from symbptt.proof import checker
+from symbptt.proof.checker import Checked, CheckerError, Verdict, answers, check
+from symbptt.proof.evaluation import Astray
+from symbptt.proof.grammar import HEADER, RESERVED
+from symbptt.proof.guard import formed, guard
+from symbptt.proof.reading import NotRead, read
+from symbptt.proof.vernacular import NotAllowed, allow, sentences
+from symbptt.render.certificate import certificate
+from symbptt.render.certificate_check import ALONE, examined, told
+from symbptt.render.certificate_names import Names
+from tests.conftest import derived
+from tests.render.test_certificate import HOSTILE
+
+needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not on the PATH")
+
+
+def test_sentences_end_at_full_stops_and_comments_nest() -> None:
+    found = list(sentences("Lemma a (t : nat) : t.+1 = t.+1. (* a (* b. *) c. *)\nProof. by []. Qed."))
+    assert [s.text for s in found] == ["Lemma a (t : nat) : t.+1 = t.+1", "Proof", "by []", "Qed"]
+    assert found[1].line == 2
+    for wrong in ("(* open", "Lemma a", 'Check "text". ', '(* " *) Qed.'):
+        with pytest.raises(NotAllowed):
+            list(sentences(wrong))
+
+
+BAD = {
+    "an axiom": ("Section Forward.", "Axiom cheat : False.\nSection Forward."),
+    "a parameter": ("Section Forward.", "Parameter cheat : False.\nSection Forward."),
+    "a conjecture": ("Section Forward.", "Conjecture cheat : False.\nSection Forward."),
+    "an axiom inside a proof": ("Proof.", "Proof. Axiom cheat : False."),
+    "an admitted lemma": ("Qed.", "Admitted."),
+    "an admitted goal": ("Proof.", "Proof. admit."),
+    "a hypothesis outside all sections": ("Section Certificate.", "Hypothesis cheat : False.\nSection Certificate."),
+    "a flag": ("Section Forward.", "Unset Guard Checking.\nSection Forward."),
+    "another flag": ("Section Forward.", "Unset Universe Checking.\nSection Forward."),
+    "a third flag": ("Section Forward.", "Unset Positivity Checking.\nSection Forward."),
+    "an attribute": ("Fixpoint run", "#[bypass_check(guard)] Fixpoint run"),
+    "another library": ("Section Forward.", "Require Import Classical.\nSection Forward."),
+    "another file": ("From symbptt Require Import", "From symbptt Require Import cheat"),
+    "a file to load": ("Section Forward.", "Load cheat.\nSection Forward."),
+    "a plugin": ("Section Forward.", "Declare ML Module cheat.\nSection Forward."),
+    "a way out": ("Section Forward.", "Drop.\nSection Forward."),
+    "an output to a file": ("Print Assumptions", "Redirect cheat Print Assumptions"),
+    "an extraction": ("Section Forward.", "Extraction nat.\nSection Forward."),
+    "a notation with a level": ("Section Forward.", "Notation \"a = b\" := True.\nSection Forward."),
+    "a proof that does not end": ("Qed.\n\nEnd Certificate.", "\nEnd Certificate."),
+    "a definition without a body": ("Section Forward.", "Definition cheat : False.\nSection Forward."),
+    "a coercion": ("Section Forward.", "Coercion cheat : nat >-> bool.\nSection Forward."),
+}
+
+
+@pytest.mark.parametrize("lie", BAD)
+def test_a_sentence_of_another_kind_is_refused(lie: str, named: Callable[[str], Model]) -> None:
+    text = certificate(derived(named("linear")))
+    allow(text)
+    old, new = BAD[lie]
+    changed = text.replace(old, new, 1) if old in text else text + new
+    with pytest.raises(NotAllowed):
+        allow(changed)
+    assert not check(changed).accepted
+
+
+HIDDEN = "Local Notation du := (fun _ => 0)."
+TACTICS = {"by []": True, "- by []": True, "-- by []": True, "* + exact I": True, "2: by []": True,
+           "[ exact I | ]": True, f"- {HIDDEN}": False, f"1: {HIDDEN}": False, f"2: - {HIDDEN}": False,
+           f"{{ {HIDDEN}": False, f"1: {{ {HIDDEN}": False, f"[ x ]: {{ {HIDDEN}": False,
+           f"}} {HIDDEN}": False, f"by []... {HIDDEN}": False}
+
+
+@pytest.mark.parametrize("tactic", TACTICS)
+def test_behind_a_bullet_stands_a_tactic(tactic: str) -> None:
+    text = f"Section A.\nLemma a : True.\nProof.\n{tactic.removesuffix('.')}.\nQed.\nEnd A.\n"
+    if TACTICS[tactic]:
+        assert len(allow(text)) == 6
+    else:
+        with pytest.raises(NotAllowed, match=r"no tactic|two full stops"):
+            allow(text)
+
+
+LINEAR = {
+    "another header": ("From mathcomp.algebra_tactics Require Import ring.\n", "", "outside all sections"),
+    "the levels imported outside": ("Require formal real.", "Require Import formal real.", "outside all sections"),
+    "a section more": ("Section Formal.", "Section Other.\nEnd Other.\nSection Formal.", "section Other"),
+    "a section elsewhere": ("(* The real numbers", "Section Formal.\nEnd Formal.\n(* ", "section Formal"),
+    "a section less": (None, "Real", "no section Real"),
+    "a variable of a type without elements": ("Variable dl :", "Variable none : nat -> 1 = 0.\nVariable dl :", "none"),
+    "a field of a type without elements": ("  pt_x :", "  pt_none : False;\n  pt_x :", "pt_none"),
+    "a coercion in a record": ("  first_h :", "  first_h :>", "record"),
+    "a variable again": ("Variable dir : point R.\nLocal Notation d_W_hx := (pt_W_hx dir).\nLocal Notation d_W_hh :=",
+                         "Variable dir : point R.\nVariable dir : point R.\nLocal Notation d_W_hh :=", "dir"),
+    "a family under another's name": ("Local Notation o := (run_o pt)", "Local Notation o := (run_h pt)", "name o"),
+    "an adjoint without an equation": ("Record recursion", "Variable g_x : nat -> 'cV[R]_n_d.\nRecord recursion",
+                                       "g_x"),
+    "the point that stays": ("Point (line W_hx d_W_hx)", "Point (line W_hx W_hx)", "moved: the field pt_W_hx"),
+    "a target that moves": ("(fun k => fixed (y k))", "(fun k => line (y k) (y k))", "lifted: the field tg_y"),
+    "a loss without its gradient": ("(ext_loss l dl)", "(ext_loss l (fun _ _ => 0))", "lifted: the field fn_l"),
+    "the point of the reals that stays": ("(line W_hx d_W_hx s)", "(line W_hx d_W_hx 0)", "along: the field pt_W_hx"),
+    "a target of the reals": ("Given l (T%:R^-1) y.", "Given l (T%:R^-1) (fun k => y 1).", "reals: the field tg_y"),
+    "the gradient at another point": ("(o t) (dl (o t) (y t)).", "(o t) (dl (o t) (y t.+1)).", "real_gradient"),
+    "the loss of something else": ("(fun cot1 => l cot1 (y t)) (o t)", "(fun cot1 => l (o t) (y t)) (o t)",
+                                   "real_gradient"),
+    "an adjoint in a closed form": ("mxpow W_hh^T (i - t)%N *m (W_qh^T *m g_o i).", "mxpow W_hh^T 0 *m g_h t.",
+                                    "closed_form"),
+    "a closed form of something else": ("Theorem sum_W_hx : dL_dW_hx =", "Theorem sum_W_hx : dL_dW_hh =", "sum_W_hx"),
+    "a closed form less": ("Theorem sum_W_hx", "Lemma sum_W_hx", "sum_W_hx"),
+}
+
+
+@pytest.fixture(scope="module")
+def linear(named: Callable[[str], Model]) -> str:
+    """A certificate, which is of the form that is asked for."""
+    text = certificate(derived(named("linear")))
+    formed(text)
+    return text
+
+
+def test_no_bound_variable_hides_a_name_of_the_library() -> None:
+    for text in ("fun hadm => hadm", "let dg := a in dg", r"\sum_(1 <= du < T) a", "if t is line.+1 then a else b"):
+        with pytest.raises(NotRead, match="cannot be bound"):
+            read(text)
+
+
+@pytest.mark.parametrize("lie", LINEAR)
+def test_a_file_of_another_form_is_refused_without_a_model(lie: str, linear: str) -> None:
+    text = linear
+    old, new, reason = LINEAR[lie]
+    if old is None:
+        start, end = f"Section {new}.", f"End {new}.\n"
+        changed = text[:text.index(start)] + text[text.index(end) + len(end):]
+    else:
+        assert old in text
+        changed = text.replace(old, new)
+    refused = examined(changed)
+    assert not refused.accepted
+    assert reason in refused.reason, refused.reason
+    assert not refused.version
+
+
+PREMISES = {
+    "a kink where no function has one": ("irnn", "row column != 0", "row column != 3"),
+    "an argument that no function has": ("irnn", "b_h) row column", "b_h + b_h) row column"),
+    "the last step where no loss needs it": ("irnn", "Variable dir : point R.\n",
+                                             "Variable dir : point R.\nHypothesis some : (0 < T)%N.\n"),
+    "another slope of leaky_relu": ("activations", "step inv_100 (99%:R * inv_100)", "step inv_100 (98%:R * inv_100)"),
+    "another mask": ("masked_mean", "(\\sum_(1 <= t < T.+1) m t)", "(\\sum_(1 <= t < T.+1) y t)"),
+}
+
+
+@pytest.mark.parametrize("lie", [pytest.param(p, marks=pytest.mark.slow if q[0] == "activations" else ())
+                                 for p, q in PREMISES.items()])
+def test_a_premise_that_the_model_does_not_need_is_refused(lie: str, named: Callable[[str], Model]) -> None:
+    name, old, new = PREMISES[lie]
+    text = certificate(derived(named(name)))
+    assert old in text
+    with pytest.raises(Astray, match=r"real_kink|some|leaky_relu|mask"):
+        guard(named(name), text.replace(old, new))
+
+
+def test_no_name_of_a_model_is_one_of_the_library() -> None:
+    names = Names()
+    given = {names("variable", word, wanted=word) for word in (*RESERVED, "ext_tanh")}
+    assert not given & {*RESERVED, "ext_tanh"}
+
+
+def test_the_header_is_allowed() -> None:
+    assert [s.text for s in allow("".join(f"{line}.\n" for line in HEADER))] == list(HEADER)
+
+
+def test_what_was_compared_is_told() -> None:
+    whole = "checked.certificate.gradient\n : forall (p : certificate.point R), long"
+    theorem = Checked("gradient", "short", (), whole)
+    alone = "\n".join(told(Verdict(True, "", "Coq", (theorem,), ALONE)))
+    assert "gradient\n : forall (p : point R), long" in alone
+    assert ALONE in alone
+    compared = "\n".join(told(Verdict(True, "", "Coq", (theorem,), "compared with linear")))
+    assert "gradient: short" in compared
+    assert "compared with linear" in compared
+
+
+def test_answers_of_the_checker_are_read() -> None:
+    said = "Closed under the global context\nAxioms:\nboolp.a\n  : forall x, x\nb : False\n"
+    assert answers(said) == [(), ("boolp.a", "b")]
+    assert None in answers("Section Variables:\nx : nat\n")
+
+
+def test_only_the_classical_axioms_are_allowed_and_only_over_the_reals() -> None:
+    real = checker.Checked("gradient", "", ())
+    formal = checker.Checked("formal_gradient", "", ())
+    for axiom in checker.CLASSICAL:
+        assert checker._is_allowed(f"boolp.{axiom}", real.allowed)
+        assert not checker._is_allowed(f"boolp.{axiom}", formal.allowed)
+        assert not checker._is_allowed(f"mine.{axiom}", real.allowed)
+    assert not checker._is_allowed("classic", real.allowed)
+
+
+def test_without_coq_the_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CheckerError, match="libcoq-mathcomp-analysis"):
+        checker.library()
+    run = CliRunner().invoke(main, ["prove", "linear", "--certificate", str(tmp_path / "c.v"), "--check"])
+    assert run.exit_code == 2
+    assert "apt-get install" in run.output
+
+
+def test_check_needs_a_certificate() -> None:
+    assert CliRunner().invoke(main, ["prove", "linear", "--check"]).exit_code == 2
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    run = CliRunner().invoke(main, ["certificate", str(tmp_path / "none.v")])
+    assert (run.exit_code, "none.v" in run.output) == (2, True)
+
+
+@needs_coq
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["linear", "elman", "gru", "second-order", "regularised"])
+def test_coq_accepts_the_certificate(name: str, named: Callable[[str], Model]) -> None:
+    verdict = check(certificate(derived(named(name))))
+    assert verdict.accepted, verdict.reason
+    axioms = {theorem.name: theorem.axioms for theorem in verdict.theorems}
+    assert axioms["formal_gradient"] == ()
+    assert len(axioms["gradient"]) <= len(checker.CLASSICAL)
+
+
+@needs_coq
+@pytest.mark.slow
+def test_coq_accepts_hostile_names() -> None:
+    verdict = check(certificate(derived(loads(HOSTILE))))
+    assert verdict.accepted, verdict.reason
+
+
+WRONG = {
+    "a sign in the recursion": ("*m g_h t.+1 + W_qh^T *m g_o t", "*m g_h t.+1 - W_qh^T *m g_o t"),
+    "a missing transpose": ("g_h t = W_hh^T *m", "g_h t = W_hh *m"),
+    "h_t for h_{t-1}": ("g_h t *m (h t.-1)^T.", "g_h t *m (h t)^T."),
+    "a sum from t + 1": ("dL_db_h : 'cV[R]_n_h := \\sum_(1 <= t", "dL_db_h : 'cV[R]_n_h := \\sum_(2 <= t"),
+    "another slope": ("-> g_h t = W_hh^T *m dg (const_mx 1 - hadm (h t.+1) (h t.+1))",
+                      "-> g_h t = W_hh^T *m dg (const_mx 1 - h t.+1)"),
+    "a dropped bias": ("st_h past 0 + b_h)", "st_h past 0)"),
+    "a factor": ("loss : 'M[R]_1 := inv_T *: (", "loss : 'M[R]_1 := (inv_T + 1) *: ("),
+}
+
+
+@needs_coq
+@pytest.mark.slow
+@pytest.mark.parametrize("lie", WRONG)
+def test_coq_refuses_a_tampered_certificate(lie: str, named: Callable[[str], Model]) -> None:
+    text = certificate(derived(named("elman")))
+    old, new = WRONG[lie]
+    assert old in text
+    verdict = check(text.replace(old, new))
+    assert (verdict.accepted, "Coq" in verdict.reason) == (False, True)
