@@ -20,8 +20,8 @@ from symbptt.render.certificate_line import Line
 from symbptt.render.certificate_math import Level, Printer, moves, not_covered
 from symbptt.render.certificate_terms import KINKED, Terms, nested
 
-WORD = re.compile(r"[A-Za-z_][\w']*")
-"""A name in a text."""
+WORD = re.compile(r"(?<![\w'.])[A-Za-z_][\w']*")
+"""A name in a text, of this file."""
 
 
 class LevelProof(Line):
@@ -72,18 +72,16 @@ class LevelProof(Line):
             return [*found, "leak_below", "leak_above"]
         return found[::-1]
 
-    def fixed(self, e: At) -> str:
-        """A target."""
-        name, back = e.family.name, -e.time.const
-        if e.time.terms and self.model.lags[name] and back > 0 and not self.real:
-            return "(pull_eq (esym (at_lag_map _ _ _ _ _)) (pull_cst _))"
-        return "(pull_cst _)"
+    def fixed(self, e: At, since: int) -> str:
+        """A target, at a time from `since` on."""
+        text = f"(pull_cst {Printer(self.names, since=since).piece(e).at(Level.ATOM)})"
+        return f"(pull_eq (esym (at_lag_map _ _ _ _ _)) {text})" if "at_lag" in text and not self.real else text
 
     def step_member(self, e: At) -> str:
         """A family member in the equation at time t + 1."""
         name = e.family.name
         if e.family in self.model.targets:
-            return self.fixed(e) if (index(t) - e.time).const > 0 else "(pull_cst _)"
+            return self.fixed(e, since=0)
         if not e.time.terms:
             return f"({self.own('pull_past', name)} {-e.time.const})"
         back = (index(t) + 1 - e.time).const
@@ -102,7 +100,7 @@ class LevelProof(Line):
         """A family member in a loss."""
         name = e.family.name
         if e.family in self.model.targets:
-            return self.fixed(e) if e.time.const < -1 else "(pull_cst _)"
+            return self.fixed(e, since=1)
         if e.time.const:
             raise not_covered(f"a loss that reads {e}")
         if name in self.model.defined:
@@ -151,18 +149,16 @@ class LevelProof(Line):
     def pairs(self, *texts: str) -> str:
         """The equality of two sums of pairings, which come from these texts, with 1/q where it stands in them."""
         prefix = "real_" if self.real else ""
-        facts = [prefix + name for _, names in self.proof.scalar_facts() for name in names]
-        closed = f"close_pairings ltac:(ring: {' '.join(facts)})" if facts else "pairring"
-        return "".join(f"{step}; " for step in self.plain(texts)) + closed
+        facts = [prefix + name for _, name in self.proof.scalar_facts()]
+        known = facts[0] if len(facts) == 1 else f"({', '.join(facts)})"
+        return "".join(f"{step}; " for step in self.plain(texts)) + (f"cancel_pairings {known}" if facts else "pairring")
 
     def plain(self, texts: Iterable[str]) -> Iterator[str]:
-        """What is given, over the reals, by its own name: a variable goes before a notation of the same name."""
+        """The functions that the real section names, by their own names."""
         words = set(WORD.findall(" ".join(texts)))
         for f in self.made.given if self.real else ():
             if f.key == "function" and words & {f.local, f"pull_{f.name}"}:
                 yield f"change ({f.raw} env) with {self.concrete(f.local)}"
-            if f.key in ("scalar", "family", "past") and f.local in words:
-                yield f"change ({f.raw} env) with {f.local}"
 
     def early(self) -> Iterator[str]:
         """The values before the first step."""
@@ -245,7 +241,8 @@ class LevelProof(Line):
         """The facts about the tangents that the algebra needs."""
         facts = []
         for e in self.proof.kept:
-            facts.append("erefl" if self.made.computed(e.name) else "(tangent_line _ _)")
+            start = f"{self.d(e.name)} 0 = {self.d_past(e.name)} 0"
+            facts.append(f"(erefl : {start})" if self.made.computed(e.name) else f"(tangent_line _ _ : {start})")
         facts += ["(tangent_line _ _)" for _ in self.proof.early()]
         facts += [f"(pullP {self.own('start', initial_name(e.left))})" for e, _ in self.edges.starts]
         for e in self.edges.live:
@@ -288,7 +285,7 @@ class LevelProof(Line):
             return f"rewrite -?sum_add (sum_at_last some) => [|t tT]; " \
                    f"[rewrite eqxx [nat_of_bool _]/=; {self.pairs(*texts)} | " \
                    "rewrite (ltn_eqF tT) [nat_of_bool _]/=; vanish]"
-        return f"rewrite -?sum_add mulr_sumr; apply: sum_eq => t tT; {self.pairs(*texts)}"
+        return f"rewrite -?sum_add -?sum_opp mulr_sumr; apply: sum_eq => t tT; {self.pairs(*texts)}"
 
     @property
     def last(self) -> bool:
@@ -309,14 +306,31 @@ class LevelProof(Line):
         return "\n".join([
             f"Theorem {name} : recursion ->", f"  {goal}.", "Proof.", "move=> rec.",
             f"refine (pull_gradient (pull_entry {pulls}) {same}",
-            f"  (etrans {once} (adjoint rec {self.tangents()}))).", "Qed."])
+            f"  (etrans {once} (adjoint {' '.join([*self.beyond(), 'rec', self.tangents()])}))).", "Qed."])
+
+    def beyond(self) -> list[str]:
+        """The gradients of losses that neither the recursion nor the rules of equations read."""
+        if not self.real:
+            return []
+        known = {name for d in self.made.unknowns for name in self.made.rules[str(d.left)][1]}
+        words = set(WORD.findall(" ".join(self.edges.print(s.value) for s in self.edges.sent)))
+        gradients = {self.names.loss_gradient(e, k) for e in self.made.opaque for k in range(len(e.args) - 1)}
+        return [name for name, _ in self.made.slopes if name in (words & gradients) - known]
 
     def blocks(self) -> list[str]:
         """All of the level, in order."""
         body = ["\n".join(self.definitions()), *self.early(), *(self.step(e) for e in self.edges.live), *self.held(),
                 *self.followed(), *self.facts(), *self.losses()]
-        facts = self.assumed_facts() if self.real else []
-        return [*facts, *body, self.theorem()]
+        if not self.real:
+            return [*body, self.theorem()]
+        facts = [self.read_from_env(f) if f.startswith("Lemma") else f for f in self.assumed_facts()]
+        return [*facts, *map(self.read_from_env, body), self.theorem()]
+
+    def read_from_env(self, block: str) -> str:
+        """A block that reads what is given from the record: a variable would go before the notation of its name."""
+        raw = {f.local: f"({f.raw} env)" for f in self.made.given
+               if f.key in ("function", "scalar", "family", "past")}
+        return WORD.sub(lambda word: raw.get(word[0], word[0]), block)
 
 
 def conjunction(parts: list[str]) -> str:

@@ -153,10 +153,8 @@ class Line:
         lines = [f"Hypothesis {name} : {text}." for name, text in self.assumptions.items()]
         if q > 1:
             inverse = names.reciprocal(q)
-            lines += [f"Lemma real_reciprocal : {q}%:R * {inverse} = 1.\n"
-                      "Proof. by apply: mulfV; rewrite pnatr_eq0. Qed.",
-                      f"Lemma real_reciprocal_minus : - ({q}%:R * {inverse}) = - 1.\n"
-                      "Proof. by rewrite real_reciprocal. Qed."]
+            lines.append(f"Lemma real_reciprocal : {q}%:R * {inverse} = 1.\n"
+                         "Proof. by apply: mulfV; rewrite pnatr_eq0. Qed.")
         if any(n == "leaky_relu" for n, _ in self.made.functions):
             below, above = (scalar(names, c).text for c in (LEAK, Rational(1) - LEAK))
             lines += [f"Lemma leak_below : {below} = 100%:R^-1.\nProof. by rewrite /=; field. Qed.",
