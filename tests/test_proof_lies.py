@@ -132,6 +132,7 @@ def coq() -> str:
 
 
 SIMILAR = frozenset({
+    "the reals left out",  # without its theorem a level is not even sent to Coq
     "the path through the output cut", "1/T twice", "one step for the sum", "a gradient twice in the closing sum",
     "the recursion from 2", "the slope twice", "the slope of a sigmoid", "a bias of the first step alone",
     "a bias without the slope", "y - o for o - y", "a factor 2", "beyond T the last value",
