@@ -20,7 +20,7 @@ from symbptt.render.certificate_line import Line
 from symbptt.render.certificate_math import Level, Printer, moves, not_covered
 from symbptt.render.certificate_terms import KINKED, Terms, nested
 
-WORD = re.compile(r"(?<![\w'.])[A-Za-z_][\w']*")
+WORD = re.compile(r"(?<![\w'.*%^])[A-Za-z_][\w']*")
 """A name in a text, of this file."""
 
 
@@ -151,7 +151,8 @@ class LevelProof(Line):
         prefix = "real_" if self.real else ""
         facts = [prefix + name for _, name in self.proof.scalar_facts()]
         known = facts[0] if len(facts) == 1 else f"({', '.join(facts)})"
-        return "".join(f"{step}; " for step in self.plain(texts)) + (f"cancel_pairings {known}" if facts else "pairring")
+        closed = f"cancel_pairings {known}" if facts else "pairring"
+        return "; ".join([*self.plain(texts), closed])
 
     def plain(self, texts: Iterable[str]) -> Iterator[str]:
         """The functions that the real section names, by their own names."""
@@ -235,7 +236,8 @@ class LevelProof(Line):
                 f"Definition {self.own('follow', e.name)} t (tT : (t < T)%N) : pull ({self.own('curve', e.name)} t.+1) "
                 f"({self.local(e.name)} t.+1)", f"    ({rule}) :=", f"  {call}.",
                 f"Lemma {self.own('hold', e.name)} t (tT : (1 <= t <= T)%N) : {self.holds(e.name, 't')}.",
-                f"Proof. case: t tT => [//|t] tT; exact (pull_tangent (@{self.own('follow', e.name)} t tT)). Qed."])
+                "Proof. case: t tT => [|t] tT; first exact (False_ind _ (notF tT)).",
+                f"exact (pull_tangent (@{self.own('follow', e.name)} t tT)). Qed."])
 
     def tangents(self) -> str:
         """The facts about the tangents that the algebra needs."""
@@ -255,7 +257,8 @@ class LevelProof(Line):
             rule = f"{self.edges.rule(self.edges.of(e))}"
             yield "\n".join([
                 f"Lemma {self.own('fact', e.name)} t cot : (1 <= t <= T)%N -> << cot, {self.d(e.name)} t >> = {rule}.",
-                f"Proof. case: t => [//|t] tT; exact (pullP (@{self.own('follow', e.name)} t tT) cot). Qed."])
+                "Proof. case: t => [|t] tT; first exact (False_ind _ (notF tT)).",
+                f"exact (pullP (@{self.own('follow', e.name)} t tT) cot). Qed."])
 
     def losses(self) -> Iterator[str]:
         """What each loss sends, from its definition."""

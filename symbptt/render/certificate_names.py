@@ -25,8 +25,8 @@ OURS = _words("""
     Adjoint Backward Certificate Closed Formal Forward Given None O Point R Real S Some State T Tangents Ts Tt
     addE adjoint adjoint_sums at_one before beta bool cbv change cot dir env eq false fol formal_gradient given gradient
     i1 iT last leak_above along column cot1 cot2 cot3 row
-    lag leak_below lifted moved nat once pair past point pt push real_reciprocal real_reciprocal_minus reals rec
-    reciprocal reciprocal_minus recursion run s some st state step_of t t1 tT tangents true unit
+    lag leak_below lifted moved nat once pair past point pt push real_reciprocal reals rec
+    reciprocal recursion run s some st state step_of t t1 tT tangents true unit
     close_pairings constant_scalar erefl etrans generalize hide_terms intros pairring refine ring vanish
 """)
 """The names that the text of a certificate uses itself."""

@@ -743,6 +743,49 @@ Proof. by move=> <-; rewrite /leftx; case: ifP => //= fit E; apply: diffx0 => //
 Theorem sc_left s t r : lefts s t = r -> ozeros r -> evs s = evs t.
 Proof. by move=> <-; rewrite /lefts; case: ifP => //= fit E; apply: diffs0 => //; exact: evp_zeros. Qed.
 
+(* inverses: a fact (z, r, i) says that z times the scalars numbered in r is 1. The terms of a coefficient are brought to
+   one degree in the scalar i by factors 1, and then collected, so that 1/q and q may stand in different terms *)
+Definition fact := (int * seq nat * nat)%type.
+Definition degree (f : fact) (x : cf) : nat := count (fun i => i == f.2) x.1.2.
+Definition raise (f : fact) (x : cf) : cf := (f.1.1 * x.1.1, merge Nat.compare f.1.2 x.1.2, x.2).
+Definition homog (g : seq cf) (f : fact) : seq cf :=
+  let k := foldr (fun x k => maxn (degree f x) k) 0%N g in map (fun x => iter (k - degree f x) (raise f) x) g.
+Definition collect (g : seq cf) : poly := foldr (fun x p => addm (x, BOut CNil CNil) p) [::] g.
+Definition gone (fs : seq fact) (o : option (seq (seq cf))) : bool :=
+  if o is Some gs then all (fun g => empty (collect (foldl homog g fs))) gs else false.
+Fixpoint known (fs : seq fact) : Prop :=
+  if fs is f :: fs' then zval f.1.1 * rval f.1.2 = 1 /\ known fs' else True.
+Lemma known_nil : known [::].
+Proof. by []. Qed.
+Lemma known_nat n i fs : n%:R * look 0 renv i = 1 -> known fs -> known ((Posz n, [:: i], i) :: fs).
+Proof. by move=> E; split=> //=; rewrite mulr1. Qed.
+Lemma known_pair i j fs : look 0 renv i * look 0 renv j = 1 -> known fs -> known ((Posz 1, [:: i; j], j) :: fs).
+Proof. by move=> E; split=> //=; rewrite mulr1 mul1r. Qed.
+Lemma evcf_raise f x : zval f.1.1 * rval f.1.2 = 1 -> evcf (raise f x) = evcf x.
+Proof.
+have E : rval f.1.2 = \prod_(i <- f.1.2) look 0 renv i by elim: f.1.2 => [|i r IH]; rewrite ?big_nil //= big_cons IH.
+have Z : zval f.1.1 = f.1.1%:~R by case: f.1.1.
+by rewrite E Z /evcf /raise /= rmorphM prod_merge mulrACA => ->; rewrite mul1r.
+Qed.
+Lemma csum_homog f g : zval f.1.1 * rval f.1.2 = 1 -> csum (homog g f) = csum g.
+Proof.
+move=> E; rewrite !csumE big_map; apply: eq_bigr => x _.
+by elim: (_ - _)%N => [|k IH] //=; rewrite evcf_raise.
+Qed.
+Lemma evp_collect g : evp (collect g) 0 0 = (csum g)%:M.
+Proof.
+elim: g => [|x g IH]; rewrite csumE; first by rewrite evp0 big_nil raddf0.
+have U : evb (BOut CNil CNil) 0 0 = 1%:M by rewrite -evp_unit0 evp1 /evm evcf1 scale1r.
+by rewrite /= evp_addm IH csumE big_cons /evm U scalemx1 raddfD.
+Qed.
+Theorem gone_zeros fs o : known fs -> gone fs o = true -> ozeros o.
+Proof.
+move=> K; case: o => [gs|] //=; elim: gs => //= g gs IH /andP[E /IH H]; split=> // {IH H}.
+have <- : csum (foldl homog g fs) = csum g.
+  by elim: fs g K {E} => //= f fs IH g [E /IH ->]; exact: csum_homog.
+by rewrite -[LHS]mx11K -evp_collect (empty0 _ _ E) mxE.
+Qed.
+
 (* pairings *)
 Fixpoint evr (p : pr) : R := match p with
   | RDot l e => << evx e (lrow l) (lcol l), evl l (lrow l) (lcol l) >>
@@ -1150,10 +1193,23 @@ Ltac pairring_loose := ltac2:(Reading.close Init.false Init.true).
 Ltac mxring_left := ltac2:(Reading.left Init.true Init.false Init.true).
 Ltac mxring_left_loose := ltac2:(Reading.left Init.false Init.false Init.true).
 Ltac pairring_left := ltac2:(Reading.left Init.true Init.true Init.true).
+Ltac pairring_left_loose := ltac2:(Reading.left Init.false Init.true Init.true).
 Ltac pairring_left_columns := ltac2:(Reading.left Init.false Init.true Init.false).
 Ltac coefficients tac :=
   cbv [ozeros zeros csum zval rval ssval look];
   repeat match goal with |- _ /\ _ => split | |- True => exact I end; tac.
+(* the place of a scalar in a table; the facts about inverses in it, H or (H, H', …): q%:R * x = 1 or a * x = 1 *)
+Ltac place x l := match l with
+  | ?y :: _ => let _ := match goal with _ => constr_eq x y end in constr:(O)
+  | _ :: ?l' => let i := place x l' in constr:(S i) end.
+Ltac give_facts H l := lazymatch H with
+  | (?a, ?b) => give_facts a l; give_facts b l
+  | _ => lazymatch type of H with
+    | @GRing.natmul _ _ ?n * ?x = _ => try (let i := place x l in refine (@known_nat _ l n i _ H _))
+    | ?a * ?x = _ => try (let i := place a l in let j := place x l in refine (@known_pair _ l i j _ H _)) end end.
+Ltac cancel_inverses H := lazymatch goal with |- @ozeros ?R ?szs ?env ?renv ?value =>
+  let K := fresh "K" in evar (K : seq fact); refine (@gone_zeros R szs env renv K value _ _);
+  [ subst K; give_facts H renv; exact (@known_nil R renv) | subst K; vm_compute; exact (@Logic.eq_refl bool true) ] end.
 Tactic Notation "mxring" := intros; first [mxring_strict | mxring_loose].
 (* of entrywise products of matrices the order of the factors is kept, so that they are written from the left *)
 Tactic Notation "pairring" := intros; first [pairring_strict | pairring_loose

@@ -36,6 +36,11 @@ Ltac close_pairings tac :=
   first [ pairring_strict | pairring_left; coefficients ltac:(hide_scalars; tac)
         | pairring_left_columns; coefficients ltac:(hide_scalars; tac)
         | rewrite ?hadmA; first [ pairring_strict | pairring_left; coefficients ltac:(hide_scalars; tac) ] ].
+(* the same by facts q%:R * x = 1 and a * x = 1, H or (H, H', …) *)
+Ltac cancel_written H := first
+  [ pairring_strict | pairring_loose | pairring_left; cancel_inverses H | pairring_left_loose; cancel_inverses H
+  | pairring_left_columns; cancel_inverses H ].
+Ltac cancel_pairings H := first [ cancel_written H | rewrite ?hadmA; cancel_written H ].
 (* the entry of the 1 x 1 matrix of a number *)
 Lemma const_mx00 (R : ringType) (a : R) : (const_mx a : 'M[R]_1) 0 0 = a.
 Proof. by rewrite mxE. Qed.
