@@ -54,7 +54,7 @@ BAD = {
     "a file to load": ("Section Forward.", "Load cheat.\nSection Forward."),
     "a plugin": ("Section Forward.", "Declare ML Module cheat.\nSection Forward."),
     "a way out": ("Section Forward.", "Drop.\nSection Forward."),
-    "an output to a file": ("Print Assumptions", "Redirect cheat Print Assumptions"),
+    "an output to a file": ("End Certificate.", "End Certificate.\nRedirect cheat Print Assumptions gradient."),
     "an extraction": ("Section Forward.", "Extraction nat.\nSection Forward."),
     "a notation with a level": ("Section Forward.", "Notation \"a = b\" := True.\nSection Forward."),
     "a proof that does not end": ("Qed.\n\nEnd Certificate.", "\nEnd Certificate."),

@@ -205,17 +205,39 @@ def _assumptions(folder: Path, compiled: Path, text: str, names: list[str],
     done = _run([coqc(), *options, "certificate.v"], folder, limit)
     if done.returncode:
         return f"Coq refuses it: {_last(done.stderr)}"
-    asked = "".join(f"Print Assumptions checked.certificate.{name}.\n"
-                    f'Redirect "whole_{k}" Check checked.certificate.{name}.\n' for k, name in enumerate(names))
-    (folder / "asked.v").write_text(f"{ASKED}{asked}", encoding="utf-8")
+    bare = [name for name in names if name not in REALS]
+    over = [name for name in names if name in REALS]
+    every = f"Definition together := ({', '.join(f'@checked.certificate.{name}' for name in bare)})"
+    first = [every, _rests("together")] if bare else []
+    told = [f'Redirect "whole_{k}" Check checked.certificate.{name}' for k, name in enumerate(names)]
+    found = _ask(folder, options, [*first, *(_rests(f"checked.certificate.{name}") for name in over), *told], limit)
+    if not isinstance(found, str) and bare and found[0]:
+        # together they rest on something: on what does each of them?
+        found = _ask(folder, options, [_rests(f"checked.certificate.{name}") for name in (*bare, *over)], limit)
+    elif not isinstance(found, str) and bare:
+        found = [()] * len(bare) + found[1:]
+    if isinstance(found, str):
+        return found
+    axioms = dict(zip((*bare, *over), found, strict=True))
+    whole = [(folder / f"whole_{k}.out").read_text(encoding="utf-8").strip() for k in range(len(names))]
+    return [(axioms[name], statement) for name, statement in zip(names, whole, strict=True)]
+
+
+def _rests(name: str) -> str:
+    return f"Print Assumptions {name}"
+
+
+def _ask(folder: Path, options: list[str], commands: list[str], limit: float) -> list[tuple[str, ...]] | str:
+    """The answer to each Print Assumptions among these commands; or Coq's complaint."""
+    (folder / "asked.v").write_text(ASKED + "".join(f"{line}.\n" for line in commands), encoding="utf-8")
     done = _run([coqc(), *options, "asked.v"], folder, limit)
     if done.returncode:
         return f"Coq does not know its theorems: {_last(done.stderr)}"
-    found = answers(done.stdout)
-    if len(found) != len(names) or None in found:
+    read = answers(done.stdout)
+    found = [a for a in read if a is not None]
+    if len(found) != len(read) or len(found) != sum(line.startswith("Print ") for line in commands):
         return f"what the theorems rest on cannot be read: {done.stdout[:200]}"
-    told = [(folder / f"whole_{k}.out").read_text(encoding="utf-8").strip() for k in range(len(names))]
-    return [(a, whole) for a, whole in zip(found, told, strict=True) if a is not None]
+    return found
 
 
 def answers(output: str) -> list[tuple[str, ...] | None]:

@@ -34,7 +34,8 @@ HEADER = (
     "gradient of a loss l of which nothing else is known, that no argument of a function with a kink stands at the",
     "kink, that numbers by which is divided are not zero.",
     "",
-    "What is not: floating point; more than the derivative along every line.",
+    "What is not: floating point; more than the derivative along every line. On what a theorem rests Coq tells whom",
+    "asks below the last line: Print Assumptions gradient.",
 )
 """What a reader is told first."""
 
@@ -56,7 +57,7 @@ def certificate(derivation: Derivation) -> str:
         NotCovered: the model holds something that certificates do not state.
     """
     made = Statement(derivation)
-    solutions, solved = closed_blocks(made)
+    solutions, _ = closed_blocks(made)
     proof = AdjointProof(Edges(made))
     sections = [forward(made), backward(made, proof), reals(proof)]
     if solutions:
@@ -69,7 +70,7 @@ def certificate(derivation: Derivation) -> str:
         words={"given": "What is given and what has gradients; the state of one step."},
         records=[{"name": name, "constructor": constructor, "fields": fields}
                  for name, constructor, fields in made.records()],
-        sections=sections, theorems=["formal_gradient", "gradient", *solved])
+        sections=sections)
 
 
 def forward(made: Statement) -> Section:
