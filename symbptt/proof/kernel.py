@@ -29,6 +29,8 @@ OPERATIONS = (nodes.Plus, nodes.Times, nodes.Scale, nodes.Multiple, nodes.Transp
 """The classes whose value depends on the values of their operands alone: congruence holds for them."""
 PLAIN, PARTS = (str, int, type(None)), (nodes.Node, MatrixSymbol, Index)
 """The classes of arguments: of those that are no expressions, and of those that are."""
+MOST = 500
+"""How much one theorem may suppose: instances of instances could double it with every step."""
 
 
 class Context(NamedTuple):
@@ -43,10 +45,10 @@ def _theorem(left: Matrix, right: Matrix, premises: Iterable[Theorem] = (), hypo
     """The theorem under all that the premises suppose; both sides have one shape."""
     require(left.shape == right.shape, "the two sides have shapes {} and {}", left.shape, right.shape)
     premises = tuple(premises)
-    holds = frozenset(h for h in hypotheses if h.terms or h.const < 0)
-    return Theorem(holds.union(*(p.hypotheses for p in premises)),
-                   frozenset().union(*(p.assumptions for p in premises)), left, right,
-                   frozenset(used).union(*(p.used for p in premises)))
+    holds = frozenset(h for h in hypotheses if h.terms or h.const < 0).union(*(p.hypotheses for p in premises))
+    supposed = frozenset().union(*(p.assumptions for p in premises))
+    require(len(holds) + len(supposed) <= MOST, "a theorem supposes more than {} things", MOST)
+    return Theorem(holds, supposed, left, right, frozenset(used).union(*(p.used for p in premises)))
 
 
 def _introduced(left: Matrix, right: Matrix, hypotheses: Iterable[Index] = (), used: Iterable[str] = ()) -> Theorem:

@@ -130,11 +130,11 @@ def read(text: str) -> tuple[str, tuple[tuple[str, Proof], ...]]:
     rows = Rows(_items(record["nodes"], "nodes"))
     definitions = [_definition(d, rows, f"definitions[{k}]")
                    for k, d in enumerate(_items(record["definitions"], "definitions"))]
-    found = []
+    found, spent = [], 0
     for k, theorem in enumerate(_items(record["theorems"], "theorems")):
         path = f"theorems[{k}]"
         key, proof = _proof(theorem, rows, definitions, path)
-        check_cost(proof, rows, path)
+        spent = check_cost(proof, rows, path, spent)
         found.append((key, proof))
     strange = alike(e for _, proof in found for e in stated(proof))
     if strange is not None:

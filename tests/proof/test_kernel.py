@@ -313,6 +313,19 @@ def test_a_hypothesis_does_not_leak_out_of_a_binder() -> None:
     refused(w, "bound index")
 
 
+def test_a_theorem_that_supposes_ever_more() -> None:
+    """Each round joins a theorem with an instance of itself, so that 2^n things are supposed after n rounds."""
+    w, e = Writer(), At(f, ii)
+    last = w("assumption", (), e, e)
+    for n in range(9):
+        later = w("instance", (last,), (i, ii + 2 ** n))
+        e = Plus(e, substitute(e, {i: ii + 2 ** n}))
+        last = w("congruence", (last, later), e, (0, 1))
+        if n == 7:
+            assert len(w.theorem().assumptions) == 256
+    refused(w, "supposes")
+
+
 def test_an_assumption_on_a_bound_index() -> None:
     w = Writer()
     w("congruence", [w("assumption", (), At(f, ii), Zero(h, Integer(1)))], Sum(At(f, ii), i, 1, T), (0,))

@@ -428,7 +428,7 @@ def proof_of(*steps: dict[str, Any], nodes: list[Any]) -> dict[str, Any]:
 
 
 def test_small_records_of_enormous_terms_are_refused() -> None:
-    """Each doubles something: a tree, its depth, the words of a product, the summands of a sum, a search."""
+    """Each doubles something: a tree, its depth, words, summands, a search, what is supposed."""
     one: list[Any] = [["Integer", 1], ["MatrixSymbol", "a", 0, 0], ["MatrixSymbol", "b", 0, 0]]
     doubled = [*one, ["Plus", 1, 1], *(["Plus", k, k] for k in range(3, 60))]
     deep = [*one, ["Transpose", 1], *(["Transpose", k] for k in range(3, 3 + DEPTH))]
@@ -440,12 +440,16 @@ def test_small_records_of_enormous_terms_are_refused() -> None:
     terms = {"rule": "axiom", "premises": [], "args": ["sum_terms", 1, 3, 4, 5]}
     forms = [*one, ["IndexVar", "i"], *(["Index", k, 3, 1] for k in range(60))]
     search = {"rule": "entailment", "premises": [0], "args": list(range(4, 64))}
+    twice = [{"rule": "reflexivity", "premises": [], "args": [1]},
+             *({"rule": "transitivity", "premises": [k, k], "args": []} for k in range(9))]
+    copies = [{"rule": "symmetry", "premises": [9], "args": []}] * 50_000
     for data, words in (
             (proof_of(nodes=doubled), "nodes as a tree"), (proof_of(nodes=deep), "levels"),
             (proof_of(ring, nodes=product), "grow too large"),
             (proof_of({**ring, "args": [11, 11]}, nodes=scalars), "grow too large"),
             (proof_of(terms, nodes=summed), "grow too large"),
-            (proof_of({"rule": "reflexivity", "premises": [], "args": [1]}, search, nodes=forms), "grow too large")):
+            (proof_of({"rule": "reflexivity", "premises": [], "args": [1]}, search, nodes=forms), "grow too large"),
+            (proof_of(*twice, *copies, nodes=one), "grow too large")):
         with pytest.raises(RecordError, match=words):
             replayed(data)
 
