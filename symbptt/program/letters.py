@@ -27,6 +27,7 @@ class Letters:
         self.letters: dict[str, str] = {}
         self.indices: dict[IndexVar, Index] = {}
         self.static = set(names.static)
+        self.batch = names.batch
 
     def number(self, c: Expr) -> Expr:
         """A scalar with the constants under their local names."""

@@ -63,7 +63,7 @@ class Lowering(Matrices):
 
     def zeros(self, size: Expr) -> Array:
         """Rows of zeros."""
-        return call("zeros", Dimension(self.names.batch), Dimension(size))
+        return call("zeros", Dimension(self.batch), Dimension(size))
 
     def gradient(self, e: Matrix) -> Iterator[tuple[tuple[Expr, Expr] | None, Array]]:
         """The gradient of a parameter in the shape of its array, summed over the samples; (rows, value) by its rows.
@@ -205,7 +205,7 @@ class Lowering(Matrices):
         raise NoArrayFormError(f"{e} stands where a column is expected")
 
     def _spread(self, rows: Array, size: Expr) -> Array:
-        return call("spread", rows, Dimension(self.names.batch), Dimension(size))
+        return call("spread", rows, Dimension(self.batch), Dimension(size))
 
     def _beside(self, e: Block) -> Array:
         lower = self.stored if batched(e, self.static) else self._alone

@@ -192,7 +192,7 @@ class Matrices(Letters):
     def _blocks(self, e: Block) -> Array:
         cells = Rows(tuple(tuple(map(self._cell, row)) for row in e.rows))
         samples = batched(e, self.static)
-        return call("blocks of samples", Name(self.names.batch), cells) if samples else call("blocks", cells)
+        return call("blocks of samples", Name(self.batch), cells) if samples else call("blocks", cells)
 
     def _cell(self, e: Matrix) -> Array:
         return self.matrix(e) if constant(e) is None else self.filled(e)

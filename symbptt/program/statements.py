@@ -25,6 +25,34 @@ class Assign:
 
 
 @dataclass(frozen=True)
+class Into:
+    """target = function(args), written in place; labels as of an assignment."""
+
+    function: str
+    target: Array
+    args: tuple[Array, ...]
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """target sign= value, in place; sign is one of + - * / and "", which copies."""
+
+    target: Array
+    sign: str
+    value: Array
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Return:
+    """Leave the function with what has been found so far, unless a flag is set."""
+
+    flag: str
+    results: str
+
+
+@dataclass(frozen=True)
 class Steps:
     """A new family: its steps by time, none yet."""
 
@@ -89,7 +117,7 @@ class Branch:
     cases: tuple[tuple[Condition | None, tuple[Statement, ...]], ...]
 
 
-Statement: TypeAlias = Assign | Steps | Read | LossCall | Require | Loop | Branch
+Statement: TypeAlias = Assign | Into | Change | Return | Steps | Read | LossCall | Require | Loop | Branch
 
 
 @dataclass(frozen=True)

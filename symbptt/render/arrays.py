@@ -61,6 +61,14 @@ NUMPY = Library("numpy", {
     "put among": "_placed({0}, {1}, {2})",
     "put among rows": "_placed({0}, {1}, {2}, axis=-2)",
     "at last": "_at_last({0})",
+    "empty": "np.empty({shape}, dtype)",
+    "flat": "{0:atom}.reshape(-1, {1})",
+    "rows from": "{0:atom}[{1} : {2}]",
+    "steps": "{0:atom}[{1}:{2}]",
+    "from step": "{0:atom}[{1} :]",
+    "tiled": "np.tile({0}, (T, 1))",
+    "stacked parameters": "np.concatenate({0})",
+    "sum over steps": "{0:atom}.reshape(T, {1}, {2}).sum(axis=0)",
     "count": "_count({0}, {1})",
     "and": "np.append({0}, {1})",
 }, {
@@ -253,10 +261,21 @@ class Block:
 
     def assign(self, e: s.Assign, depth: int) -> Iterator[str]:
         """One assignment, with the labels of the equations behind it."""
-        note = "  # " + ", ".join(f"({n})" for n in e.labels) if e.labels else ""
+        note = _note(e.labels)
         sign = "+=" if e.augmented else "="
         kind = ": Steps" if isinstance(e.value, a.Call) and e.value.function == "steps from" else ""
         return placed(f"{self.write(e.target)}{kind} {sign} ", self.write(e.value), note, depth)
+
+    def into(self, e: s.Into, depth: int) -> Iterator[str]:
+        """An operation in place."""
+        given = ", ".join(map(self.write, e.args))
+        yield from placed("", f"np.{e.function}({given}, out={self.write(e.target)})", _note(e.labels), depth)
+
+    def change(self, e: s.Change, depth: int) -> Iterator[str]:
+        """An array changed, or overwritten, in place."""
+        target = self.write(e.target)
+        whole = f"{target}[...]" if isinstance(e.target, a.Name) else target
+        yield from placed(f"{target} {e.sign}= " if e.sign else f"{whole} = ", self.write(e.value), _note(e.labels), depth)
 
     def steps(self, e: s.Steps, depth: int) -> Iterator[str]:
         """An empty family."""
@@ -296,12 +315,18 @@ class Block:
             yield from self.lines(body, depth + 1)
 
 
+def _note(labels: tuple[str, ...]) -> str:
+    return "  # " + ", ".join(f"({n})" for n in labels) if labels else ""
+
+
 def _condition(e: s.Condition) -> str:
     return f"{index_text(e.left)} {e.sign} {index_text(e.right)}"
 
 
 STATEMENTS: dict[type, Callable[..., Iterator[str]]] = {
     s.Assign: Block.assign,
+    s.Into: Block.into,
+    s.Change: Block.change,
     s.Steps: Block.steps,
     s.Read: Block.read,
     s.LossCall: Block.loss_call,
