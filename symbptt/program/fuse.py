@@ -102,7 +102,8 @@ class Fusion:
         for row in stage.rows:
             name, body = (str(row.right.args[0]), row.right.args[1]) if type(row.right) is Apply else ("", row.right)
             affine = self.affine(body)
-            if affine is not None and row.family not in self.layout.places:
+            if affine is not None and row.family not in self.layout.places \
+                    and not any(m.family in stage.families for a in affine.rest for m in members(a)):
                 groups.setdefault(affine.operands, []).append((row, name, affine))
         replaced: dict[MatrixSymbol, list[Row]] = {}
         for group in groups.values():

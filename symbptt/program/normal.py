@@ -102,11 +102,14 @@ class Normal:
             return Times(f, *(body.args if type(body) is Times else (body,)))
         return flat(self.column(f.args[0]), body)
 
-    def letter(self, e: Matrix) -> Matrix:
-        """A letter with this value: the column itself if it is one, else a member of the family that is made for it."""
+    def letter(self, e: Matrix, moved: bool = True) -> Matrix:
+        """A letter with this value: the column itself if it is one, else a member of the family that is made for it.
+
+        What reads a later step is `moved` there, unless it may not be zero behind the last step.
+        """
         if isinstance(e, At | MatrixSymbol):
             return e
-        later = max(latest(e), 0)
+        later = max(latest(e), 0) if moved else 0
         base = shifted(e, -later)
         if base not in self.known:
             family = self.fresh(self.hint, base)

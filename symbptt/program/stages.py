@@ -15,7 +15,7 @@ from sympy.utilities.iterables import strongly_connected_components
 
 from symbptt.expr.build import children, rebuild
 from symbptt.expr.nodes import ONE, Apply, At, Hadamard, Matrix, Plus, Scale, Times
-from symbptt.program.normal import NOW, Normal, Row, by_table, flat, members, offset, swapped, timed
+from symbptt.program.normal import NOW, Normal, Row, by_table, flat, members, offset, shifted, swapped, timed
 from symbptt.program.words import constant, diagonal, picked, placed, plain
 
 
@@ -81,6 +81,11 @@ def front(e: Matrix, static: frozenset[str]) -> bool:
     return plain(e, static) and not diagonal(e) and picked(e) is None and placed(e) is None
 
 
+def _key(e: Matrix) -> Matrix:
+    """A product at t, where it stands later."""
+    return shifted(e, -max(offset(e.args[1]), 0))
+
+
 class Named:
     """Products that are used twice, or inside something else than a sum, get names."""
 
@@ -105,7 +110,7 @@ class Named:
 
     def _products(self, e: Matrix) -> Iterator[Matrix]:
         if product(e, self.normal.static):
-            yield Times(e.args[0], e.args[1].family)
+            yield _key(e)
             return
         for a in children(e):
             yield from self._products(a)
@@ -123,7 +128,7 @@ class Named:
 
     def _summand(self, e: Matrix) -> Matrix:
         if product(e, self.normal.static):
-            return self.normal.letter(e) if Times(e.args[0], e.args[1].family) in self.often else e
+            return self.normal.letter(e) if _key(e) in self.often else e
         return self.inside(e)
 
     def inside(self, e: Matrix) -> Matrix:
@@ -199,16 +204,16 @@ class Hoist:
         if kind is Plus or (kind is Hadamard and e.shape[1] == ONE):
             apart = [a for a in e.args if not self._dependent(a)]
             kept = [self._within(a) for a in e.args if self._dependent(a)]
-            whole = [self._out(apart[0] if len(apart) == 1 else kind(*apart))] if apart else []
+            whole = [self._out(apart[0] if len(apart) == 1 else kind(*apart), kind is Hadamard)] if apart else []
             return kind(*whole, *kept) if len(whole) + len(kept) > 1 else kept[0]
         operands = children(e)
         return rebuild(e, tuple(map(self._within, operands))) if operands else e
 
-    def _out(self, e: Matrix) -> Matrix:
+    def _out(self, e: Matrix, moved: bool = True) -> Matrix:
         if isinstance(e, At | MatrixSymbol) or constant(e) is not None or e.shape[1] != ONE:
             return e
         if timed(e):
-            return self.normal.letter(e)
+            return self.normal.letter(e, moved)
         if type(e) is Scale and isinstance(e.args[1], MatrixSymbol):
             return e
         if e not in self.constants:

@@ -90,13 +90,13 @@ class Systems:
         families = [*(e.name for e in reversed(self.model.order)), *(v.name for v in self.model.inputs)]
         self._lightened()
         for name in families:
-            line = self._line(name)
-            if line is None:
+            edges = self._edges(name)
+            if not edges:
                 continue
-            labels = [a.label for a in self.derivation.of_kind("boundary", "adjoint") if a.name == name]
+            labels = [a.label for a in self._lines(name)]
             before = set(self.normal.rows)
             self.normal.hint = "delta"
-            right = plus(self._sent(line.edges, self.model.families[name]), like=line.left)
+            right = plus(self._sent(edges, self.model.families[name]))
             system.rows |= {made: row for made, row in self.normal.rows.items() if made not in before}
             adjoint = self.adjoints[name]
             system.rows[adjoint] = Row(adjoint, right, tuple(labels))
@@ -135,9 +135,9 @@ class Systems:
     def _lightened(self) -> None:
         """An adjoint that is one other at the same time, scaled entry by entry, is written out where it is read."""
         for e in self.model.order:
-            line = self._line(e.name)
-            edges = () if line is None else line.edges
-            values = {Direct(line.left.of) if a.through is None else a.value for a in edges} if line is not None else ()
+            member = At(self.model.families[e.name], NOW)
+            edges = self._edges(e.name)
+            values = {Direct(member) if a.through is None else a.value for a in edges}
             if len(values) == 1 and all(a.through is None or a.through.time == NOW for a in edges):
                 value = Normal(self.fresh, self.names.static).column(swapped(*values, self._letter))
                 if self._entrywise(value):
@@ -153,8 +153,13 @@ class Systems:
         return isinstance(last, At) and last.family in own and last.time == NOW and not any(
             a.family in own or offset(a) > 0 for a in inside)
 
-    def _line(self, name: str) -> Line | None:
-        return next((a for a in self.derivation.of_kind("adjoint") if a.name == name), None)
+    def _lines(self, name: str) -> list[Line]:
+        return [a for a in self.derivation.of_kind("boundary", "adjoint") if a.name == name]
+
+    def _edges(self, name: str) -> list[Edge]:
+        """Everything that ∂L/∂v_t is made of at some t; what is there at t = T alone comes with the direct derivative."""
+        lines = sorted(self._lines(name), key=lambda a: a.kind != "adjoint")
+        return list(dict.fromkeys(e for line in lines for e in line.edges))
 
     def initial(self, member: At) -> Initial:
         """∂L/∂v at a time before the first."""
