@@ -87,8 +87,7 @@ class Emit:
         elif type(e) is Hadamard:
             self._factors(out, e.args)
         elif type(e) is Apply:
-            self.into(out, e.args[1])
-            self._map(out, str(e.args[0]))
+            self._map(out, str(e.args[0]), e.args[1])
         elif type(e) is Scale:
             self._scaled(out, e)
         else:
@@ -112,12 +111,16 @@ class Emit:
     def _contiguous(self, out: Array) -> bool:
         return isinstance(out, Name) or (self.out_member is not None and self.whole(self.out_member.family))
 
-    def _map(self, out: Array, name: str) -> None:
+    def _map(self, out: Array, name: str, argument: Matrix) -> None:
+        source = self.lower.rows(argument) if self._leaf(argument) else out
+        if source is out:
+            self.into(out, argument)
         if name not in IN_PLACE:
-            self._change(out, "", Mapped(name, out))
+            self._change(out, "", Mapped(name, source))
             return
         for function, args in IN_PLACE[name]:
-            self._apply(function, out, *(out if a is None else self.lower.plain_number(S(a)) for a in args))
+            self._apply(function, out, *(source if a is None else self.lower.plain_number(S(a)) for a in args))
+            source = out
 
     def _is_out(self, out: Array, e: Matrix) -> bool:
         return isinstance(e, At) and self.lower.place(e) == out

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from sympy import Expr, MatrixSymbol, S
 
@@ -13,7 +14,7 @@ from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import ONE, At, Matrix, Times
 from symbptt.expr.walk import substitute, visit
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Scalar, Turned, call, sliced
+from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Scalar, Turned, call, parts, sliced
 from symbptt.program.emit import Emit, Located
 from symbptt.program.fuse import Fusion, Layout, Place, counted, place_key
 from symbptt.program.lower import Lowering
@@ -21,12 +22,14 @@ from symbptt.program.names import Names
 from symbptt.program.normal import NOW, Normal, Row, members, offset
 from symbptt.program.objective import GIVEN, Objective, Sent
 from symbptt.program.sizes import axes
-from symbptt.program.stages import Hoist, Named, Stage, inlined, needed, product, stages
+from symbptt.program.stages import Hoist, Named, Shared, Stage, inlined, needed, product, stages
 from symbptt.program.statements import Assign, Change, Loop, Output, Return, Statement, names_in
 from symbptt.program.system import Initial, Systems, Term
 from symbptt.program.words import batched
 
 ARRAYS, DIRECT = "arrays", "direct"
+WHEN = {-1: "before", 0: "t", 1: "after"}
+"""What the steps at t - 1, t and t + 1 are called inside a loop."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Arrays:
         self.lead, self.trail = lead, trail
         self.views: dict[Place, str] = {}
         self.windows: dict[tuple[Place, int], str] = {}
-        self.flats: dict[MatrixSymbol, str] = {}
+        self.leads: dict[str, int] = {}
 
     def name(self, family: MatrixSymbol) -> str:
         """The local name of a family."""
@@ -68,55 +71,39 @@ class Arrays:
     def view(self, family: MatrixSymbol) -> str:
         """The array (rows, B, size) in which a family stands."""
         place = self.layout.place(family)
-        if (place.lo, place.hi) == (S.Zero, place.base.shape[0]):
+        if place.whole:
             return self.name(place.base)
-        if place not in self.views:
-            self.views[place] = self.name(family)
-        return self.views[place]
+        return self.views.setdefault(place, self.name(self.layout.title(place)))
 
     def step(self, member: At) -> Array:
         """One step of a family."""
-        base = self.layout.place(member.family).base
-        return Member(self.view(member.family), member.time - 1 + self.lead.get(base, 0))
+        view, lead = self.view(member.family), self.lead.get(self.layout.place(member.family).base, 0)
+        self.leads[view] = lead
+        return Member(view, member.time - 1 + lead)
 
     def window(self, member: At) -> Array:
         """All steps of a family, so many steps later or earlier, as rows."""
         place, later = self.layout.place(member.family), offset(member)
         if (place, later) not in self.windows:
             tail = f"_{'next' if later > 0 else 'back'}_{abs(later)}" if later else ""
-            name = f"{self.name(member.family)}_rows{tail}"
-            self.windows[place, later] = self.names.add("window", f"{name} {len(self.windows)} {id(self)}", name)
+            name = f"{self.name(self.layout.title(place))}_rows{tail}"
+            self.windows[place, later] = self.names.add("window", name, name)
         return Name(self.windows[place, later])
 
-    def flat(self, base: MatrixSymbol) -> str:
-        """The name of an array with its steps and samples on one axis."""
-        if base not in self.flats:
-            name = f"{self.name(base)}_flat"
-            self.flats[base] = self.names.add("flat", f"{name} {id(self)}", name)
-        return self.flats[base]
-
-    def definitions(self, batch: str) -> Iterator[Assign]:
+    def definitions(self, count: str) -> Iterator[Assign]:
         """The views."""
         for place, name in self.views.items():
-            yield Assign(Name(name), sliced(Name(self.name(place.base)), "last", (place.lo, place.hi),
-                                            place.base.shape[0]))
-        spans = []
+            yield Assign(Name(name), self._cut(Name(self.name(place.base)), place))
         for (place, later), name in self.windows.items():
-            body: Array = Name(self.flat(place.base))
-            start, steps = self.lead.get(place.base, 0) + later, self.lead.get(place.base, 0) + self.trail.get(place.base, 0)
-            if steps:
-                body = call("rows from", body, Dimension(_rows(start, batch)), Dimension(_rows(start, batch, "T")))
-            spans.append(Assign(Name(name), sliced(body, "last", (place.lo, place.hi), place.base.shape[0])
-                                if (place.lo, place.hi) != (S.Zero, place.base.shape[0]) else body))
-        for base, name in self.flats.items():
-            yield Assign(Name(name), call("flat", Name(self.name(base)), Dimension(base.shape[0])))
-        yield from spans
+            body: Array = Name(self.name(place.base))
+            lead, trail = self.lead.get(place.base, 0), self.trail.get(place.base, 0)
+            if lead or trail:
+                body = call("steps", body, *_ends(lead + later))
+            yield Assign(Name(name), self._cut(call("as rows", body, Dimension(count), Dimension(place.base.shape[0])),
+                                               place))
 
-
-def _rows(count: int, batch: str, more: str = "") -> str:
-    if more:
-        return f"({more} + {count}) * {batch}" if count else f"{more} * {batch}"
-    return f"{count} * {batch}" if count > 1 else batch if count else "0"
+    def _cut(self, body: Array, place: Place) -> Array:
+        return body if place.whole else sliced(body, "last", (place.lo, place.hi), place.base.shape[0])
 
 
 class Builder:
@@ -158,7 +145,7 @@ class Builder:
         outside = [*(e for i in initial.values() for e in i.messages), *(x.value for found, _ in terms.values() for x in found)]
         rows = inlined(rows, self._operands([*(r.right for r in rows.values()), *outside]))
         self.returned = Hoist(normal)
-        rows = self.returned.apply(rows)
+        rows = Shared(normal).apply(self.returned.apply(rows))
         self.terms = terms
         core = [m.family for e in outside for m in members(e)]
         core += [systems.adjoints[v.name] for v in self.model.inputs]
@@ -273,7 +260,7 @@ class Builder:
             if v in self._kept():
                 start = self.lead.get(v, 0)
                 body.append(Change(call("steps", Name(arrays.name(v)), *_ends(start)), "", Entry(GIVEN, v.name)))
-        views = [s for s in arrays.definitions(self.batch)]
+        views = [s for s in arrays.definitions(self.count)]
         first = next((k for k, s in enumerate(body) if isinstance(s, Change) and not _is_zero(s)), len(body))
         body[first:first] = views
         results = tuple(Output(arrays.name(b), Name(arrays.name(b)), ()) for b in self._kept())
@@ -291,7 +278,7 @@ class Builder:
         place = self.layout.place(family)
         lead, trail = self.lead.get(place.base, 0), self.trail.get(place.base, 0)
         whole = call("steps", body, *_ends(lead)) if lead or trail else body
-        return whole if (place.lo, place.hi) == (S.Zero, place.base.shape[0]) else sliced(
+        return whole if place.whole else sliced(
             whole, "last", (place.lo, place.hi), place.base.shape[0])
 
     def stored(self) -> Part:
@@ -322,9 +309,9 @@ class Builder:
         grads = self._grads(work, reached)
         adjoints = tuple(Output(name, self._adjoint(name, work, reached), ()) for name in self.model.defined)
         own = {self.layout.place(r.family).base for stage in self.back for r in stage.rows}
-        whole = work.heads([*body, Return("", ""), *extra], own - set(self._kept()), (grads, adjoints))
-        cut = next(k for k, s in enumerate(whole) if isinstance(s, Return))
-        return Part(tuple(whole[:cut]), grads, tuple(whole[cut + 1:]), adjoints)
+        first = work.heads(body, own - set(self._kept()), grads)
+        known = {s.target.text for s in first if isinstance(s, Assign) and isinstance(s.target, Name)}
+        return Part(tuple(first), grads, tuple(work.heads(extra, own - set(self._kept()), adjoints, known)), adjoints)
 
     def _counts(self, stage: Stage, core: set[MatrixSymbol]) -> bool:
         bases = {self.layout.place(f).base for f in core if f in self.layout.places}
@@ -380,8 +367,7 @@ class _Work:
                                self._matrix, "matmul")
 
     def _alone(self, family: MatrixSymbol) -> bool:
-        place = self.builder.layout.place(family)
-        return (place.lo, place.hi) == (S.Zero, place.base.shape[0])
+        return self.builder.layout.place(family).whole
 
     def _scratch(self, kind: str, rows: str, width: Expr, number: int) -> str:
         key = f"{kind} {width} {number}"
@@ -404,9 +390,25 @@ class _Work:
         """A loop, or rows for all steps at once."""
         if not stage.loop:
             return [s for row in stage.rows for s in self.emit_whole.row(row, At(row.family, NOW))]
-        body = [s for row in stage.rows for s in self.emit_step.row(row, At(row.family, NOW))]
+        body = self._bound([s for row in stage.rows for s in self.emit_step.row(row, At(row.family, NOW))])
         ends = (index(T), Index(1)) if down else (Index(1), index(T))
         return [Loop("t", *ends, tuple(body), down=down)]
+
+    def _bound(self, body: list[Statement]) -> list[Statement]:
+        """The body with names for the steps that it reads or writes more than once: a view costs as much as a sum."""
+        found: dict[Member, int] = {}
+        for s in body:
+            for p in parts(s):
+                if isinstance(p, Member):
+                    found[p] = found.get(p, 0) + (2 if isinstance(s, Change) and s.target == p else 1)
+        table: dict[Member, Name] = {}
+        for member, times in found.items():
+            if times > 1:
+                later = (member.time - NOW).const + 1 - self.arrays.leads[member.name]
+                name = f"{member.name}_{WHEN.get(later, f'at_{later}'.replace('-', 'm'))}"
+                table[member] = Name(self.builder.names.add("step", name, name))
+        heads: list[Statement] = [Assign(name, member) for member, name in table.items()]
+        return [*heads, *(_replaced(s, table) for s in body)]
 
     def initial(self, member: At, found: Initial) -> list[Statement]:
         """The gradient of a value before the first step."""
@@ -492,7 +494,8 @@ class _Work:
     def _places(self, group: tuple[str, ...]) -> dict[str, Place]:
         return {n: self.builder.layout.places[self._left[n]] for n in group}
 
-    def heads(self, body: list[Statement], own: set[MatrixSymbol], results: object = ()) -> list[Statement]:
+    def heads(self, body: list[Statement], own: set[MatrixSymbol], results: object = (),
+              known: Iterable[str] = ()) -> list[Statement]:
         """The body behind everything that it reads: arrays, views, matrices, scratch."""
         builder, arrays = self.builder, self.arrays
         fresh = [s for base in sorted(own, key=str) for s in builder._fresh(base, arrays)]
@@ -500,7 +503,7 @@ class _Work:
         data = [Assign(Name(arrays.name(v)), Entry(GIVEN, v.name)) for v in (*builder.model.inputs, *builder.model.targets)
                 if v not in builder._kept()]
         direct = [s for name, symbol in builder.systems.directs.items() for s in self._direct(name, symbol)]
-        views = list(arrays.definitions(builder.batch))
+        views = list(arrays.definitions(builder.count))
         stacked = [Assign(Name(builder.systems.local[symbol.name]), call("stacked parameters", Rows((tuple(
             self.step.matrix(p) if p.shape[1] != 1 else self.step.rows(p) for p in parts),))))
             for symbol, parts in builder.layout.stacked.items()]
@@ -513,7 +516,7 @@ class _Work:
         used, chosen = set(names_in((tuple(body), results))), []
         for s in reversed(head):
             target = s.target if isinstance(s, Assign) else s.target.args[0]  # type: ignore[union-attr]
-            if isinstance(target, Name) and target.text in used:
+            if isinstance(target, Name) and target.text in used and target.text not in known:
                 chosen.append(s)
                 used |= names_in((s,))
         return [*reversed(chosen), *body]
@@ -525,6 +528,17 @@ class _Work:
         start = builder.lead.get(symbol, 0)
         return [*builder._fresh(symbol, self.arrays),
                 Change(call("steps", Name(local), *_ends(start)), "", Entry(DIRECT, name))]
+
+
+def _replaced(e: Any, table: Mapping[Member, Name]) -> Any:
+    """A statement, or a part of one, with names for members."""
+    if isinstance(e, Member):
+        return table.get(e, e)
+    if isinstance(e, tuple):
+        return tuple(_replaced(a, table) for a in e)
+    if hasattr(e, "__dataclass_fields__"):
+        return replace(e, **{f.name: _replaced(getattr(e, f.name), table) for f in fields(e)})
+    return e
 
 
 def _ends(start: int) -> tuple[Array, Array]:

@@ -25,6 +25,11 @@ class Place:
     lo: Expr
     hi: Expr
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is all of the array."""
+        return (self.lo, self.hi) == (S.Zero, self.base.shape[0])
+
 
 @dataclass
 class Layout:
@@ -32,6 +37,11 @@ class Layout:
 
     places: dict[MatrixSymbol, Place] = field(default_factory=dict)
     stacked: dict[MatrixSymbol, tuple[Matrix, ...]] = field(default_factory=dict)
+    titles: dict[Place, MatrixSymbol] = field(default_factory=dict)
+
+    def title(self, place: Place) -> MatrixSymbol:
+        """The family after which a place is called."""
+        return self.titles.get(place) or place.base
 
     def place(self, family: MatrixSymbol) -> Place:
         """Its place; an array of its own if nothing else was said."""
@@ -82,6 +92,7 @@ class Fusion:
         start: Expr = S.Zero
         for f in families:
             self.layout.places[f] = Place(base, start, start + f.shape[0])
+            self.layout.titles[self.layout.places[f]] = f
             start = start + f.shape[0]
         return base
 
@@ -130,8 +141,14 @@ class Fusion:
             labels = tuple(label for row, _ in own for label in row.labels)
             lo = self.layout.places[own[0][0].family].lo
             hi = self.layout.places[own[-1][0].family].hi
-            joined, before = (self.normal.fresh(f"{base.name}_{what}", Zero(hi - lo, ONE)) for what in ("out", "in"))
-            self.layout.places[joined] = self.layout.places[before] = Place(base, lo, hi)
+            place = Place(base, lo, hi)
+            title = own[0][0].family if len(own) == 1 else base if len(own) == len(group) else None
+            joined = title or self.normal.fresh("_".join(str(row.family.name) for row, _ in own), Zero(hi - lo, ONE))
+            before = self.normal.fresh(f"{joined.name}_in", joined)
+            self.layout.places[before] = place
+            if joined != base:
+                self.layout.places[joined] = place
+                self.layout.titles[place] = joined
             if name:
                 rows.append(Row(joined, Apply(own[0][0].right.args[0], At(before, NOW)), labels))
         for row, _, _ in group:
@@ -225,6 +242,7 @@ class Fusion:
             return known
         part = self.normal.fresh(f"{base.name}_part", Zero(hi - lo, ONE))
         self.layout.places[part] = Place(base, lo, hi)
+        self.layout.titles[self.layout.places[part]] = part
         return part
 
     def projections(self, found: list[Stage]) -> list[Stage]:

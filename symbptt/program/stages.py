@@ -15,6 +15,7 @@ from sympy.utilities.iterables import strongly_connected_components
 
 from symbptt.expr.build import children, rebuild
 from symbptt.expr.nodes import ONE, Apply, At, Hadamard, Matrix, Plus, Scale, Times
+from symbptt.expr.walk import visit
 from symbptt.program.normal import NOW, Normal, Row, by_table, flat, members, offset, shifted, swapped, timed
 from symbptt.program.words import constant, diagonal, picked, placed, plain
 
@@ -39,7 +40,7 @@ def stages(rows: Mapping[MatrixSymbol, Row], owners: Owners | None = None) -> li
     """The rows as stages, each after those that it reads; of an array that several families share, after these."""
     reads = {f: {g for m in members(row.right) for g in _behind(m.family, owners)} & rows.keys()
              for f, row in rows.items()}
-    edges = [(f, g) for f, found in reads.items() for g in found]
+    edges = [(f, g) for f, found in reads.items() for g in rows if g in found]
     found = []
     for component in strongly_connected_components((list(rows), edges)):
         loop = len(component) > 1 or component[0] in reads[component[0]]
@@ -167,6 +168,40 @@ def flattened(e: Matrix) -> Matrix:
     operands = children(e)
     whole = rebuild(e, tuple(map(flattened, operands))) if operands else e
     return flat(*whole.args) if type(whole) is Hadamard and whole.shape[1] == ONE else whole
+
+
+class Shared:
+    """Functions of a column that several rows outside all loops apply get names."""
+
+    def __init__(self, normal: Normal) -> None:
+        self.normal = normal
+
+    def apply(self, rows: Mapping[MatrixSymbol, Row]) -> dict[MatrixSymbol, Row]:
+        """The rows, each such function in a row of its own before its first use."""
+        apart = {r.family for stage in stages(rows) if not stage.loop for r in stage.rows}
+        count: dict[Matrix, int] = {}
+        for f in apart:
+            for e in visit(rows[f].right):
+                if e is not rows[f].right and type(e) is Apply and e.shape[1] == ONE and timed(e):
+                    count[e] = count.get(e, 0) + 1
+        often = {e for e, n in count.items() if n > 1}
+        found: dict[MatrixSymbol, Row] = {}
+        for f, row in rows.items():
+            before = set(self.normal.rows)
+            if f in apart and often:
+                self.normal.hint = "shared"
+                row = Row(f, self._named(row.right, often), row.labels)
+            found |= {made: r for made, r in self.normal.rows.items() if made not in before}
+            found[f] = row
+        return found
+
+    def _named(self, e: Matrix, often: set[Matrix]) -> Matrix:
+        """A right side with names for what stands inside it."""
+        def look(part: Matrix) -> Matrix | None:
+            return self.normal.letter(part, moved=False) if part in often else None
+
+        operands = children(e)
+        return rebuild(e, tuple(swapped(a, look) for a in operands)) if operands else e
 
 
 class Hoist:

@@ -68,7 +68,8 @@ class Systems:
 
     def fresh(self, hint: str, like: Matrix) -> MatrixSymbol:
         """A new family of a column's size."""
-        return self._symbol(self.names.add("family", f"{hint} {len(self.local)}", hint), like)
+        numbered = (f"{hint.removesuffix('_')}_{k}" for k in range(2, 10))
+        return self._symbol(self.names.add("family", f"{hint} {len(self.local)}", hint, *numbered), like)
 
     def fresh_normal(self) -> Normal:
         """A rewriting with new families under these names."""
