@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable
 
 from sympy import Expr, MatrixSymbol, S
 
-from symbptt.expr.index import Index
 from symbptt.expr.nodes import Apply, At, Hadamard, Matrix, Plus, Scale
-from symbptt.program.array import Array, Mapped, Name, Turned, scaled
+from symbptt.program.array import Array, Mapped, Name, scaled
 from symbptt.program.lower import Lowering
 from symbptt.program.names import Names
 from symbptt.program.normal import Row, members
 from symbptt.program.stages import product
-from symbptt.program.statements import Assign, Change, Into, Statement
+from symbptt.program.statements import Change, Into, Statement
 from symbptt.program.words import constant, turned
 
 IN_PLACE: dict[str, tuple[tuple[str, tuple[object, ...]], ...]] = {

@@ -1,13 +1,14 @@
 """Products that share an operand or a sum become one, and families that stand side by side share one array.
 
-Gates that read the same column, σ(W_i x_t + U_i h_{t-1} + b_i), … take one product with stacked matrices; the δ of a sum
-Σ_j U_jᵀ δ_j are the columns of one array. What a loop overwrites is computed in the place where its result will stand.
+Gates that read the same column, σ(W_i x_t + U_i h_{t-1} + b_i), … take one product with stacked matrices; the δ of a
+sum Σ_j U_jᵀ δ_j are the columns of one array. What a loop overwrites is computed where its result will stand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from sympy import Expr, MatrixSymbol, S
 
@@ -80,7 +81,7 @@ class Fusion:
         rows = sum((a.shape[0] for a in parts), S.Zero)
         hint = "_".join(dict.fromkeys(str(getattr(a, "name", "part")) for a in parts))
         if len(hint) > 24:
-            hint = f"{str(getattr(parts[0], 'name', 'part'))}_to_{str(getattr(parts[-1], 'name', 'part'))}"
+            hint = f"{getattr(parts[0], 'name', 'part')!s}_to_{getattr(parts[-1], 'name', 'part')!s}"
         name = self.normal.fresh(hint, Zero(rows, parts[0].shape[1]))
         self.layout.stacked[name] = parts
         return name
@@ -224,16 +225,16 @@ class Fusion:
             for time, group in groups.items():
                 ordered = sorted(group, key=lambda a: place_key(self.layout, a.args[1].family))
                 spans = [self.layout.places[a.args[1].family] for a in ordered]
-                if len(ordered) < 2 or any(p.hi != q.lo for p, q in zip(spans, spans[1:], strict=False)):
+                if len(ordered) < 2 or any(p.hi != q.lo for p, q in pairwise(spans)):
                     continue
-                part = self._part(base, spans[0].lo, spans[-1].hi)
+                part = self.part(base, spans[0].lo, spans[-1].hi)
                 matrix = Transpose(self.stack(tuple(transpose(a.args[0]) for a in ordered)))
                 where = left.index(group[0])
                 left[where] = Times(matrix, At(part, time))
                 left = [a for k, a in enumerate(left) if k <= where or a not in group]
         return left[0] if len(left) == 1 else Plus(*left)
 
-    def _part(self, base: MatrixSymbol, lo: Expr, hi: Expr) -> MatrixSymbol:
+    def part(self, base: MatrixSymbol, lo: Expr, hi: Expr) -> MatrixSymbol:
         """Columns of an array as a family."""
         if (lo, hi) == (S.Zero, base.shape[0]):
             return base
@@ -251,7 +252,7 @@ class Fusion:
         for stage in found:
             for row in () if stage.loop else stage.rows:
                 affine = self.affine(row.right)
-                if affine is not None and all(isinstance(r, MatrixSymbol) for r in affine.rest) and len(affine.rest) < 2:
+                if affine is not None and len(affine.rest) < 2 and not any(isinstance(r, At) for r in affine.rest):
                     place = self.layout.places.get(row.family)
                     key = (affine.operands, len(affine.rest), place.base if place is not None else None)
                     groups.setdefault(key, []).append(row)
@@ -261,7 +262,7 @@ class Fusion:
                 continue
             ordered = sorted(rows, key=lambda r: place_key(self.layout, r.family))
             spans = [self.layout.places[r.family] for r in ordered]
-            if len(ordered) < 2 or any(p.hi != q.lo for p, q in zip(spans, spans[1:], strict=False)):
+            if len(ordered) < 2 or any(p.hi != q.lo for p, q in pairwise(spans)):
                 continue
             affines = [a for r in ordered if (a := self.affine(r.right)) is not None]
             products: list[Matrix] = [Times(self.stack(tuple(a.matrices[k] for a in affines)), u)
@@ -270,7 +271,7 @@ class Fusion:
                 products.append(self.stack(tuple(a.rest[0] for a in affines)))
             whole = self.normal.fresh(f"{spans[0].base.name}_given", Zero(spans[-1].hi - spans[0].lo, ONE))
             self.layout.places[whole] = Place(spans[0].base, spans[0].lo, spans[-1].hi)
-            replaced |= dict.fromkeys((r.family for r in rows))
+            replaced |= dict.fromkeys(r.family for r in rows)
             replaced[rows[0].family] = Row(whole, products[0] if len(products) == 1 else Plus(*products))
         done = []
         for stage in found:
@@ -296,6 +297,7 @@ class Fusion:
 
 
 def place_key(layout: Layout, family: MatrixSymbol) -> int:
+    """The number of a family's columns among those of its array, from the left."""
     base = layout.places[family].base
     starts = list(dict.fromkeys(p.lo for p in layout.places.values() if p.base == base))
     return sorted(starts, key=lambda s: s.subs(dict.fromkeys(s.free_symbols, 1))).index(layout.places[family].lo)

@@ -12,7 +12,6 @@ from symbptt.expr.nodes import (
     Block,
     Hadamard,
     Matrix,
-    Multiple,
     Ones,
     Plus,
     Power,
@@ -36,7 +35,7 @@ from symbptt.program.array import (
     scaled,
 )
 from symbptt.program.matrices import Matrices, NoArrayFormError
-from symbptt.program.words import Word, batched, constant, diagonal, even, picked, placed, plain, turned, words
+from symbptt.program.words import Word, batched, constant, diagonal, even, picked, placed, plain, rebuilt, turned, words
 
 __all__ = ["Lowering", "NoArrayFormError"]
 
@@ -80,7 +79,7 @@ class Lowering(Matrices):
                 continue
             for word, span in zip(split, spans, strict=True):
                 if span is not None:
-                    parts.setdefault(span, []).append(self.summed(_rebuilt(word, word.factors[1:])))
+                    parts.setdefault(span, []).append(self.summed(rebuilt(word, word.factors[1:])))
         if whole:
             yield None, add([self.summed(a) for a in whole])
         for span, values in parts.items():
@@ -123,7 +122,7 @@ class Lowering(Matrices):
             return call("sum over samples", self.matrix_word(word, Times(*factors) if len(factors) > 1 else factors[0]))
         body = self.summed(factors[sampled[0]])
         if before := factors[:sampled[0]]:
-            body = matmul(self.matrix(_rebuilt(word, before, S.One)), body)
+            body = matmul(self.matrix(rebuilt(word, before, S.One)), body)
         for f in factors[sampled[0] + 1:]:
             body = matmul(body, self.matrix(f))
         return scaled(self.number(word.number), body)
@@ -213,15 +212,6 @@ class Lowering(Matrices):
 
     def _alone(self, e: Matrix) -> Array:
         return call("zeros", Dimension(e.shape[0])) if type(e) is Zero else self.array(e)
-
-
-def _rebuilt(word: Word, factors: tuple[Matrix, ...], number: Expr | None = None) -> Matrix:
-    """The word with other factors, as an expression."""
-    body = factors[0] if len(factors) == 1 else Times(*factors)
-    for s in word.scalars if number is None else ():
-        body = Multiple(s, body)
-    c = word.number if number is None else number
-    return body if c == 1 else Scale(c, body)
 
 
 COLUMNS: dict[type, Callable[..., Array]] = {

@@ -1,8 +1,8 @@
 """Columns rewritten so that every product of a matrix of parameters and a column stands alone.
 
 In what comes out, a matrix of parameters stands in front of a letter: a member of a family. What stood there instead
-becomes a family of its own, once, however often it occurs; that is how δ_t = φ'(z_t) ∘ ∂L/∂h_t comes to be computed once
-for the recursion, the inputs and every weight gradient.
+becomes a family of its own, once, however often it occurs; that is how δ_t = φ'(z_t) ∘ ∂L/∂h_t comes to be computed
+once for the recursion, the inputs and every weight gradient.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The two systems of a derivation, forward and backward, as families in time that are defined by one equation each.
 
-Forward stands the model; backward the recursion of ∂L/∂v_t, with every δ that several equations share as a family of its
-own. Gradients beyond T are zero, so that one equation holds for every t ≤ T, and at t = 0, -1, … for the initial values.
+Forward stands the model; backward the recursion of ∂L/∂v_t, with every δ that several equations share as a family of
+its own. Gradients beyond T are zero, so that one equation holds for every t ≤ T, and before t = 1 for initial values.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from symbptt.expr.index import t
 from symbptt.expr.nodes import Adjoint, At, Direct, Hadamard, Matrix, Times
 from symbptt.expr.walk import visit
 from symbptt.program.names import Names
-from symbptt.program.normal import NOW, Normal, Row, by_table, offset, shifted, swapped, timed
-from symbptt.program.words import words
+from symbptt.program.normal import NOW, Normal, Row, by_table, offset, shifted, swapped
+from symbptt.program.words import Word, rebuilt, words
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,8 @@ class Systems:
             edges = self._edges(e.name)
             values = {Direct(member) if a.through is None else a.value for a in edges}
             if len(values) == 1 and all(a.through is None or a.through.time == NOW for a in edges):
-                value = Normal(self.fresh, self.names.static).column(swapped(*values, self._letter))
+                (whole,) = values
+                value = Normal(self.fresh, self.names.static).column(swapped(whole, self._letter))
                 if self._entrywise(value):
                     self.light[At(self.adjoints[e.name], NOW)] = value
         for name in self.light:
@@ -158,7 +159,7 @@ class Systems:
         return [a for a in self.derivation.of_kind("boundary", "adjoint") if a.name == name]
 
     def _edges(self, name: str) -> list[Edge]:
-        """Everything that ∂L/∂v_t is made of at some t; what is there at t = T alone comes with the direct derivative."""
+        """What ∂L/∂v_t is made of at some t; what is there at t = T alone comes with the direct derivative."""
         lines = sorted(self._lines(name), key=lambda a: a.kind != "adjoint")
         return list(dict.fromkeys(e for line in lines for e in line.edges))
 
@@ -189,17 +190,14 @@ class Systems:
             for word in words(value, self.names.static):
                 yield Term(self._word(word), True)
 
-    def _word(self, word) -> Matrix:  # type: ignore[no-untyped-def]
-        from symbptt.program.lower import _rebuilt
-        segments = word.segments
+    def _word(self, word: Word) -> Matrix:
+        """A word with a letter for each column that an adjoint stands in."""
         factors: list[Matrix] = []
-        for segment in segments:
+        for segment in word.segments:
             whole = Times(*segment) if len(segment) > 1 else segment[0]
-            if whole.shape[1] == 1 and whole.shape[0] != 1 and timed(whole) and self._carries(whole):
-                factors.append(self.normal.letter(self.normal.column(whole)))
-            else:
-                factors.extend(segment)
-        return _rebuilt(word, tuple(factors))
+            column = whole.shape[1] == 1 and whole.shape[0] != 1
+            factors += [self.normal.letter(self.normal.column(whole))] if column and self._carries(whole) else segment
+        return rebuilt(word, tuple(factors))
 
     def _carries(self, e: Matrix) -> bool:
         own = {*self.adjoints.values(), *self.directs.values(), *self.normal.rows}

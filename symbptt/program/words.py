@@ -228,3 +228,12 @@ def _flat(e: Matrix) -> tuple[Expr, list[Matrix], list[Matrix]]:
             number = number * c
         return number, [s for _, found, _ in flat for s in found], [f for _, _, found in flat for f in found]
     return S.One, [], [] if kind is Identity else [e]
+
+
+def rebuilt(word: Word, factors: tuple[Matrix, ...], number: Expr | None = None) -> Matrix:
+    """The word with other factors, as an expression."""
+    body = factors[0] if len(factors) == 1 else Times(*factors)
+    for s in word.scalars if number is None else ():
+        body = Multiple(s, body)
+    c = word.number if number is None else number
+    return body if c == 1 else Scale(c, body)

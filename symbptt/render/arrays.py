@@ -274,7 +274,8 @@ class Block:
         """An array changed, or overwritten, in place."""
         target = self.write(e.target)
         whole = f"{target}[...]" if isinstance(e.target, a.Name) else target
-        yield from placed(f"{target} {e.sign}= " if e.sign else f"{whole} = ", self.write(e.value), _note(e.labels), depth)
+        head = f"{target} {e.sign}= " if e.sign else f"{whole} = "
+        yield from placed(head, self.write(e.value), _note(e.labels), depth)
 
     def steps(self, e: s.Steps, depth: int) -> Iterator[str]:
         """An empty family."""

@@ -7,7 +7,7 @@ import re
 from symbptt.derivation import Derivation
 from symbptt.program.build import program
 from symbptt.program.carry import carried
-from symbptt.program.fast import Builder, Part
+from symbptt.program.fast import Part, fast_program
 from symbptt.program.statements import Function, Output
 from symbptt.render.arrays import indented
 from symbptt.render.numpy_program import BLOCK, WRITE, _Module
@@ -31,7 +31,7 @@ class _Fast(_Module):
 
     def __init__(self, derivation: Derivation) -> None:
         super().__init__(derivation, program(derivation))
-        self.fast = Builder(derivation).program()
+        self.fast = fast_program(derivation)
 
     def parts(self) -> dict[str, object]:
         """Everything by its name in the template."""

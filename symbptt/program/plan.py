@@ -1,0 +1,147 @@
+"""What the fast program computes, in which order and where: the stages of both systems and the places of families."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sympy import Expr, MatrixSymbol, S
+
+from symbptt.derivation import Derivation
+from symbptt.expr.build import plus
+from symbptt.expr.nodes import ONE, At, Matrix
+from symbptt.expr.walk import visit
+from symbptt.model.spec import initial_name
+from symbptt.program.fuse import Fusion, Layout, Place, counted
+from symbptt.program.lower import Lowering
+from symbptt.program.names import Names
+from symbptt.program.normal import Normal, Row, members, offset
+from symbptt.program.stages import Hoist, Named, Shared, Stage, inlined, needed, product, stages
+from symbptt.program.statements import names_in
+from symbptt.program.system import Initial, Systems, Term
+
+Terms = dict[str, tuple[list[Term], tuple[str, ...]]]
+"""For each parameter and static column the summands of its gradient and the labels of its equation."""
+
+
+class Plan:
+    """The plan of one derivation."""
+
+    def __init__(self, derivation: Derivation) -> None:
+        self.derivation, self.model = derivation, derivation.model
+        self.names = Names(derivation)
+        self.systems = Systems(derivation, self.names)
+        self.batch, self.count = self.names.batch, self.names.add("local", "rows", "N", "rows")
+        self.layout = Layout()
+        self.static = self.names.static
+        self._forward_stages()
+        self._backward_stages()
+        self._margins()
+
+    def _forward_stages(self) -> None:
+        system, normal = self.systems.forward(), self.systems.fresh_normal()
+        self.hoisted = Hoist(normal)
+        rows = self.hoisted.apply(inlined(Named(normal).apply(system.rows), self._operands([])))
+        self.ahead, _ = self._fused(rows, normal, [], list(self.model.defined))
+
+    def _backward_stages(self) -> None:
+        systems = self.systems
+        system, normal = systems.backward(), systems.normal
+        terms = {p.name: systems.gradient(p) for p in (*self.model.parameters, *self.model.static)}
+        wanted = [m for m in self.model.initial if self._with_gradient(m, terms)]
+        initial = {m: systems.initial(m) for m in wanted}
+        for made, row in normal.rows.items():
+            system.rows.setdefault(made, row)
+        named = Named(normal)
+        rows = named.apply(system.rows)
+        initial = {m: Initial(m, tuple(named.top(e) for e in i.messages), i.once, i.labels) for m, i in initial.items()}
+        for made, row in normal.rows.items():
+            rows.setdefault(made, row)
+        outside = [e for i in initial.values() for e in i.messages]
+        outside += [x.value for found, _ in terms.values() for x in found]
+        rows = inlined(rows, self._operands([*(r.right for r in rows.values()), *outside]))
+        self.returned = Hoist(normal)
+        rows = Shared(normal).apply(self.returned.apply(rows))
+        self.terms = terms
+        core = [m.family for e in outside for m in members(e)]
+        core += [systems.adjoints[v.name] for v in self.model.inputs]
+        self.core = needed(rows, core)
+        sent = [plus(i.messages, like=m) for m, i in initial.items()]
+        self.back, changed = self._fused(rows, normal, sent, [], outside)
+        self.initial = {m: Initial(m, (e,), i.once, i.labels) if i.messages else i
+                        for (m, i), e in zip(initial.items(), changed, strict=True)}
+
+    def _with_gradient(self, member: At, terms: Terms) -> bool:
+        targets = {v.name for v in self.model.targets}
+        if member in self.model.given and member.family.name not in targets:
+            return True
+        key = self.names.gradient(initial_name(member))
+        once = [x.value for found, _ in terms.values() for x in found if not x.every_step]
+        return any(str(key) in names_in(Lowering(self.names).rows(e) if e.shape[1] == ONE else tuple(
+            Lowering(self.names).gradient(e))) for e in once)
+
+    def _operands(self, trees: list[Matrix]) -> frozenset[MatrixSymbol]:
+        return frozenset(node.args[1].family for e in trees for node in visit(e) if product(node, self.static))
+
+    def _fused(self, rows: dict[MatrixSymbol, Row], normal: Normal, others: list[Matrix], keep: list[str],
+               outside: Iterable[Matrix] = ()) -> tuple[list[Stage], list[Matrix]]:
+        fusion = Fusion(normal, self.layout)
+        fusion.sums([*(r.right for r in rows.values()), *others], frozenset(rows))
+        rows = {f: Row(f, fusion.joined(r.right), r.labels) for f, r in rows.items()}
+        changed = [fusion.joined(e) for e in others]
+        uses = counted([*(r.right for r in rows.values()), *changed, *outside])
+        for name in keep:
+            uses[self.model.families[name]] = uses.get(self.model.families[name], 0) + 2
+        found = stages(rows, self._owners(rows))
+        found = fusion.gates(found, uses)
+        fusion.in_place(found, uses)
+        return fusion.projections(found), changed
+
+    def _owners(self, rows: dict[MatrixSymbol, Row]) -> dict[MatrixSymbol, list[MatrixSymbol]]:
+        """For every array, and every part of one, the families that write into it."""
+        places = self.layout.places
+        bases = {p.base for p in places.values()}
+        within: dict[MatrixSymbol, list[MatrixSymbol]] = {}
+        for symbol in (*bases, *places):
+            place = self.layout.place(symbol) if symbol not in bases else Place(symbol, S.Zero, symbol.shape[0])
+            inside = [f for f in rows if f in places and places[f].base == place.base]
+            if symbol in bases:
+                within[symbol] = inside
+            elif symbol not in rows:
+                within[symbol] = [f for f in inside if _overlap(places[f], place)]
+        return within
+
+    def _margins(self) -> None:
+        """How many steps each array has in front of the first and behind the last."""
+        self.lead: dict[MatrixSymbol, int] = {}
+        self.trail: dict[MatrixSymbol, int] = {}
+        back = [r.right for stage in self.back for r in stage.rows]
+        back += [e for i in self.initial.values() for e in i.messages]
+        back += [x.value for found, _ in self.terms.values() for x in found if x.every_step]
+        ahead = [r.right for stage in self.ahead for r in stage.rows]
+        for e in (*ahead, *back):
+            for m in members(e):
+                if m.time.terms:
+                    base = self.layout.place(m.family).base
+                    self.lead[base] = max(self.lead.get(base, 0), -offset(m))
+                    self.trail[base] = max(self.trail.get(base, 0), offset(m))
+        for member in self.model.initial:
+            base = self.layout.place(member.family).base
+            self.lead[base] = max(self.lead.get(base, 0), 1 - member.time.const)
+
+    def kept(self) -> list[MatrixSymbol]:
+        """The arrays that hold the families of the model, and data that need steps before the first."""
+        found = [self.layout.place(self.model.families[name]).base for name in self.model.defined]
+        data = [v for v in (*self.model.inputs, *self.model.targets) if self.lead.get(v) or self.trail.get(v)]
+        return list(dict.fromkeys([*data, *found]))
+
+    def length(self, base: MatrixSymbol) -> str:
+        more = self.lead.get(base, 0) + self.trail.get(base, 0)
+        return f"T + {more}" if more else "T"
+
+
+def _overlap(a: Place, b: Place) -> bool:
+    """Whether two spans of one array have a column in common, for sizes of one."""
+    def at(e: Expr) -> int:
+        return int(e.subs(dict.fromkeys(e.free_symbols, 1)))
+
+    return at(a.lo) < at(b.hi) and at(b.lo) < at(a.hi)

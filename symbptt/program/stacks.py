@@ -1,0 +1,91 @@
+"""The arrays of one function of a fast program: their rows before t = 1 and after t = T, and their views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sympy import MatrixSymbol, S
+
+from symbptt.expr.nodes import At
+from symbptt.program.array import Array, Dimension, Member, Name, Scalar, call, sliced
+from symbptt.program.fuse import Place
+from symbptt.program.normal import offset
+from symbptt.program.plan import Plan
+from symbptt.program.statements import Assign, Change, Statement
+
+
+def ends(start: int) -> tuple[Array, Array]:
+    """From where to where the T steps stand that begin at a row."""
+    return Dimension(str(start) if start else ""), Dimension(f"T + {start}" if start else "T")
+
+
+class Arrays:
+    """The arrays of one function: which rows they have in front of t = 1 and behind t = T, and the views of them."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.views: dict[Place, str] = {}
+        self.windows: dict[tuple[Place, int], str] = {}
+        self.leads: dict[str, int] = {}
+
+    def name(self, family: MatrixSymbol) -> str:
+        """The local name of a family."""
+        return self.plan.systems.local.get(family.name) or self.plan.names.own(family.name)
+
+    def view(self, family: MatrixSymbol) -> str:
+        """The array (rows, B, size) in which a family stands."""
+        place = self.plan.layout.place(family)
+        if place.whole:
+            return self.name(place.base)
+        return self.views.setdefault(place, self.name(self.plan.layout.title(place)))
+
+    def step(self, member: At) -> Array:
+        """One step of a family."""
+        view, lead = self.view(member.family), self.plan.lead.get(self.plan.layout.place(member.family).base, 0)
+        self.leads[view] = lead
+        return Member(view, member.time - 1 + lead)
+
+    def window(self, member: At) -> Array:
+        """All steps of a family, so many steps later or earlier, as rows."""
+        place, later = self.plan.layout.place(member.family), offset(member)
+        if (place, later) not in self.windows:
+            tail = f"_{'next' if later > 0 else 'back'}_{abs(later)}" if later else ""
+            name = f"{self.name(self.plan.layout.title(place))}_rows{tail}"
+            self.windows[place, later] = self.plan.names.add("window", name, name)
+        return Name(self.windows[place, later])
+
+    def definitions(self, count: str) -> Iterator[Assign]:
+        """The views."""
+        for place, name in self.views.items():
+            yield Assign(Name(name), self._cut(Name(self.name(place.base)), place))
+        for (place, later), name in self.windows.items():
+            body: Array = Name(self.name(place.base))
+            lead, trail = self.plan.lead.get(place.base, 0), self.plan.trail.get(place.base, 0)
+            if lead or trail:
+                body = call("steps", body, *ends(lead + later))
+            yield Assign(Name(name), self._cut(call("as rows", body, Dimension(count), Dimension(place.base.shape[0])),
+                                               place))
+
+    def _cut(self, body: Array, place: Place) -> Array:
+        return body if place.whole else sliced(body, "last", (place.lo, place.hi), place.base.shape[0])
+
+    def fresh(self, base: MatrixSymbol) -> list[Statement]:
+        """An array with zeros behind the last step."""
+        name = self.name(base)
+        shape = Dimension(self.plan.length(base)), Dimension(self.plan.batch), Dimension(base.shape[0])
+        found: list[Statement] = [Assign(Name(name), call("empty", *shape))]
+        if self.plan.trail.get(base):
+            found.append(Change(call("from step", Name(name), Dimension(_after(self.plan.lead.get(base, 0)))), "",
+                                Scalar(S.Zero)))
+        return found
+
+    def stack(self, family: MatrixSymbol, body: Array) -> Array:
+        place = self.plan.layout.place(family)
+        lead, trail = self.plan.lead.get(place.base, 0), self.plan.trail.get(place.base, 0)
+        whole = call("steps", body, *ends(lead)) if lead or trail else body
+        return whole if place.whole else sliced(
+            whole, "last", (place.lo, place.hi), place.base.shape[0])
+
+
+def _after(lead: int) -> str:
+    return f"T + {lead}" if lead else "T"

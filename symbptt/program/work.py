@@ -1,0 +1,245 @@
+"""The statements of one function of a fast program, from the stages of its system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from itertools import pairwise
+from typing import Any
+
+from sympy import Expr, MatrixSymbol
+
+from symbptt.expr.build import plus
+from symbptt.expr.index import Index, T, index, t
+from symbptt.expr.nodes import ONE, At, Matrix, Times
+from symbptt.expr.walk import substitute
+from symbptt.model.spec import initial_name
+from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Turned, call, parts, sliced
+from symbptt.program.emit import Emit, Located
+from symbptt.program.fuse import Fusion, Place, place_key
+from symbptt.program.normal import NOW
+from symbptt.program.objective import DIRECT, GIVEN
+from symbptt.program.plan import Plan, Terms
+from symbptt.program.stacks import Arrays, ends
+from symbptt.program.stages import Hoist, Stage
+from symbptt.program.statements import Assign, Change, Loop, Statement, names_in
+from symbptt.program.system import Initial, Term
+from symbptt.program.words import batched
+
+ARRAYS = "arrays"
+WHEN = {-1: "before", 0: "t", 1: "after"}
+"""What the steps at t - 1, t and t + 1 are called inside a loop."""
+
+
+class Work:
+    """The statements of one function."""
+
+    def __init__(self, plan: Plan, hoist: Hoist) -> None:
+        self.plan, self.arrays = plan, Arrays(plan)
+        arrays = self.arrays
+        names = plan.names
+        self.matrices: dict[str, tuple[str, Array]] = {}
+        self.scratches: dict[str, tuple[str, Expr]] = {}
+        step = Located(names, arrays.step, plan.batch)
+        whole = Located(names, arrays.window, plan.count)
+        self.tiled = {str(s): names.add("tiled", str(s), f"{s}_rows") for s in plan.static}
+        whole.symbols |= self.tiled
+        self.constants: list[Assign] = []
+        for e, symbol in hoist.constants.items():
+            local = plan.systems.local[symbol.name]
+            self.constants.append(Assign(Name(local), step.rows(e)))
+            for lower in (step, whole):
+                lower.letters[symbol.name] = local
+            if batched(e, plan.static):
+                self.tiled[local] = names.add("tiled", local, f"{local}_rows")
+                whole.symbols[symbol.name] = self.tiled[local]
+                for lower in (step, whole):
+                    lower.static.add(symbol.name)
+        for symbol in plan.layout.stacked:
+            for lower in (step, whole):
+                lower.letters[symbol.name] = plan.systems.local[symbol.name]
+        self.step, self.whole = step, whole
+        fixed = frozenset({*step.static})
+        self.emit_step = Emit(step, fixed, self._alone, lambda w, k: self._scratch("work", w, k),
+                              self._matrix, "dot")
+        self.emit_whole = Emit(whole, fixed, self._alone, lambda w, k: self._scratch("works", w, k),
+                               self._matrix, "matmul")
+
+    def _alone(self, family: MatrixSymbol) -> bool:
+        return self.plan.layout.place(family).whole
+
+    def _scratch(self, kind: str, width: Expr, number: int) -> str:
+        key = f"{kind} {width} {number}"
+        if key not in self.scratches:
+            before = sum(k.startswith(f"{kind} ") for k in self.scratches)
+            wanted = f"{kind}_{before + 1}" if before else kind
+            self.scratches[key] = (self.plan.names.add("scratch", wanted, wanted), width)
+        return self.scratches[key][0]
+
+    def _matrix(self, e: Array) -> Array:
+        """A matrix by a name, so that it is made once."""
+        if isinstance(e, Name):
+            return e
+        key = repr(e)
+        if key not in self.matrices:
+            wanted = f"{e.body.text}_T" if isinstance(e, Turned) and isinstance(e.body, Name) else "matrix"
+            self.matrices[key] = (self.plan.names.add("matrix", key, wanted), e)
+        return Name(self.matrices[key][0])
+
+    def stage(self, stage: Stage, down: bool) -> list[Statement]:
+        """A loop, or rows for all steps at once."""
+        if not stage.loop:
+            return [s for row in stage.rows for s in self.emit_whole.row(row, At(row.family, NOW))]
+        body = self._bound([s for row in stage.rows for s in self.emit_step.row(row, At(row.family, NOW))])
+        ends = (index(T), Index(1)) if down else (Index(1), index(T))
+        return [Loop("t", *ends, tuple(body), down=down)]
+
+    def _bound(self, body: list[Statement]) -> list[Statement]:
+        """The body with names for the steps that it reads or writes more than once: a view costs as much as a sum."""
+        found: dict[Member, int] = {}
+        for s in body:
+            for p in parts(s):
+                if isinstance(p, Member):
+                    found[p] = found.get(p, 0) + (2 if isinstance(s, Change) and s.target == p else 1)
+        table: dict[Member, Name] = {}
+        for member, times in found.items():
+            if times > 1:
+                later = (member.time - NOW).const + 1 - self.arrays.leads[member.name]
+                name = f"{member.name}_{WHEN.get(later, f'at_{later}'.replace('-', 'm'))}"
+                table[member] = Name(self.plan.names.add("step", name, name))
+        heads: list[Statement] = [Assign(name, member) for member, name in table.items()]
+        return [*heads, *(_replaced(s, table) for s in body)]
+
+    def initial(self, member: At, found: Initial) -> list[Statement]:
+        """The gradient of a value before the first step."""
+        target = Name(self.plan.names.gradient(initial_name(member)))
+        values = [substitute(e, {t: member.time}) for e in found.messages]
+        value = self.step.stored(plus([*values, *found.once], like=member))
+        return [Assign(target, call("copy", value) if isinstance(value, Member) else value, found.labels)]
+
+    def gradients(self, terms: Terms) -> list[Statement]:
+        """The gradients of parameters and of static columns."""
+        plan, names = self.plan, self.plan.names
+        joined = self._joined(terms)
+        found: list[Statement] = [*joined.values()]
+        shared = {name for group in joined for name in group}
+        for name, (listed, labels) in terms.items():
+            target = Name(names.gradient(name))
+            symbol = next(p for p in (*plan.model.parameters, *plan.model.static) if p.name == name)
+            if name in shared:
+                group = next(g for g in joined if name in g)
+                places = self._places(group)
+                start = places[group[0]].lo
+                span = places[name].lo - start, places[name].hi - start
+                whole = places[group[-1]].hi - start
+                found.append(Assign(target, sliced(joined[group].target, "rows", span, whole), labels))
+            elif name in plan.static:
+                found += self._static(target, listed, symbol, labels)
+            else:
+                found += self._parameter(target, listed, symbol, labels)
+        return found
+
+    def _static(self, target: Name, listed: list[Term], symbol: MatrixSymbol,
+                labels: tuple[str, ...]) -> Iterator[Statement]:
+        timed = [x.value for x in listed if x.every_step]
+        once = [x.value for x in listed if not x.every_step]
+        yield Assign(target, call("zeros like", Name(self.plan.names.own(symbol.name))), () if listed else labels)
+        if timed:
+            rows = self.whole.stored(plus(timed))
+            yield Assign(target, call("sum over steps", rows, Dimension(self.plan.batch), Dimension(symbol.shape[0])),
+                         labels, augmented=True)
+        if once:
+            yield Assign(target, self.step.stored(plus(once)), labels, augmented=True)
+
+    def _parameter(self, target: Name, listed: list[Term], symbol: MatrixSymbol,
+                   labels: tuple[str, ...]) -> Iterator[Statement]:
+        groups = [([x.value for x in listed if x.every_step], self.whole),
+                  ([x.value for x in listed if not x.every_step], self.step)]
+        parts = [(span, value) for values, lower in groups if values for span, value in lower.gradient(plus(values))]
+        if len(parts) == 1 and parts[0][0] is None:
+            value = parts[0][1]
+            yield Assign(target, call("copy", value) if isinstance(value, Name | Member) else value, labels)
+            return
+        yield Assign(target, call("zeros like", Name(self.plan.names.own(symbol.name))), () if listed else labels)
+        for span, value in parts:
+            place = target if span is None else sliced(target, "rows", span, symbol.shape[0])
+            yield Assign(place, value, labels, augmented=True)
+
+    def _joined(self, terms: Terms) -> dict[tuple[str, ...], Assign]:
+        """One product for the gradients whose δ stand side by side and which have the same factor behind."""
+        layout = self.plan.layout
+        groups: dict[tuple[MatrixSymbol, tuple[Matrix, ...] | None], list[str]] = {}
+        self._left: dict[str, MatrixSymbol] = {}
+        for name, (listed, _) in terms.items():
+            if len(listed) != 1 or not listed[0].every_step or name in self.plan.static:
+                continue
+            value = listed[0].value
+            apart = type(value) is Times and isinstance(value.args[0], At)
+            letter, right = (value.args[0], tuple(value.args[1:])) if apart else (value, None)
+            if isinstance(letter, At) and letter.time == NOW and letter.family in layout.places \
+                    and letter.shape[0] != ONE:
+                self._left[name] = letter.family
+                groups.setdefault((layout.places[letter.family].base, right), []).append(name)
+        found = {}
+        for (base, right), group in groups.items():
+            ordered = sorted(group, key=lambda n: place_key(layout, self._left[n]))
+            spans = [layout.places[self._left[n]] for n in ordered]
+            if len(ordered) < 2 or any(p.hi != q.lo for p, q in pairwise(spans)):
+                continue
+            part = Fusion(self.plan.systems.normal, layout).part(base, spans[0].lo, spans[-1].hi)
+            letter = At(part, NOW)
+            whole = letter if right is None else Times(letter, *right)
+            (_, value), = self.whole.gradient(whole)
+            stacked = "_".join(ordered) if len("_".join(ordered)) < 24 else f"{ordered[0]}_to_{ordered[-1]}"
+            local = self.plan.names.add("joined", stacked, f"d{stacked}")
+            found[tuple(ordered)] = Assign(Name(local), value)
+        return found
+
+    def _places(self, group: tuple[str, ...]) -> dict[str, Place]:
+        return {n: self.plan.layout.places[self._left[n]] for n in group}
+
+    def heads(self, body: list[Statement], own: set[MatrixSymbol], results: object = (),
+              known: Iterable[str] = ()) -> list[Statement]:
+        """The body behind everything that it reads: arrays, views, matrices, scratch."""
+        plan, arrays = self.plan, self.arrays
+        fresh = [s for base in sorted(own, key=str) for s in arrays.fresh(base)]
+        kept = [Assign(Name(arrays.name(b)), Entry(ARRAYS, arrays.name(b))) for b in plan.kept()]
+        data = [Assign(Name(arrays.name(v)), Entry(GIVEN, v.name)) for v in (*plan.model.inputs, *plan.model.targets)
+                if v not in plan.kept()]
+        direct = [s for name, symbol in plan.systems.directs.items() for s in self._direct(name, symbol)]
+        views = list(arrays.definitions(plan.count))
+        stacked = [Assign(Name(plan.systems.local[symbol.name]), call("stacked parameters", Rows((tuple(
+            self.step.matrix(p) if p.shape[1] != 1 else self.step.rows(p) for p in parts),))))
+            for symbol, parts in plan.layout.stacked.items()]
+        matrices = [Assign(Name(name), e) for name, e in self.matrices.values()]
+        tiles = [Assign(Name(rows), call("tiled", Name(plan.names.own(s) if s in plan.static else s)))
+                 for s, rows in self.tiled.items()]
+        scratch = [Assign(Name(name), call("empty", Dimension(plan.count if key.startswith("works") else plan.batch),
+                                           Dimension(width))) for key, (name, width) in self.scratches.items()]
+        head = [*data, *kept, *direct, *fresh, *stacked, *self.constants, *matrices, *views, *tiles, *scratch]
+        used, chosen = set(names_in((tuple(body), results))), []
+        for s in reversed(head):
+            target = s.target if isinstance(s, Assign) else s.target.args[0]  # type: ignore[union-attr]
+            if isinstance(target, Name) and target.text in used and target.text not in known:
+                chosen.append(s)
+                used |= names_in((s,))
+        return [*reversed(chosen), *body]
+
+    def _direct(self, name: str, symbol: MatrixSymbol) -> list[Statement]:
+        plan, local = self.plan, self.arrays.name(symbol)
+        if not plan.lead.get(symbol) and not plan.trail.get(symbol):
+            return [Assign(Name(local), Entry(DIRECT, name))]
+        start = plan.lead.get(symbol, 0)
+        return [*self.arrays.fresh(symbol),
+                Change(call("steps", Name(local), *ends(start)), "", Entry(DIRECT, name))]
+
+
+def _replaced(e: Any, table: Mapping[Member, Name]) -> Any:
+    """A statement, or a part of one, with names for members."""
+    if isinstance(e, Member):
+        return table.get(e, e)
+    if isinstance(e, tuple):
+        return tuple(_replaced(a, table) for a in e)
+    if hasattr(e, "__dataclass_fields__"):
+        return replace(e, **{f.name: _replaced(getattr(e, f.name), table) for f in fields(e)})
+    return e
