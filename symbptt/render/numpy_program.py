@@ -37,7 +37,7 @@ def numpy_program(derivation: Derivation) -> str:
     made = program(derivation)
     module = _Module(derivation, made)
     parts = module.parts()
-    template = environment().get_template("numpy/module.py.jinja")
+    template = environment().get_template("numpy/textbook.py.jinja")
     bare = template.render(**parts, helpers=[])
     return template.render(**parts, helpers=carried(bare))
 
