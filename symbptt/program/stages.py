@@ -104,7 +104,7 @@ class Named:
         for f, row in rows.items():
             before = set(self.normal.rows)
             self.normal.hint = "part"
-            right = self.top(row.right)
+            right = row.right if product(row.right, self.normal.static) else self.top(row.right)
             found |= {made: r for made, r in self.normal.rows.items() if made not in before}
             found[f] = Row(f, right, row.labels)
         return found

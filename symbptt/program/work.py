@@ -17,7 +17,7 @@ from symbptt.model.spec import initial_name
 from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Turned, call, parts, sliced
 from symbptt.program.emit import Emit, Located
 from symbptt.program.fuse import Fusion, Place, place_key
-from symbptt.program.normal import NOW
+from symbptt.program.normal import NOW, swapped
 from symbptt.program.objective import DIRECT, GIVEN
 from symbptt.program.plan import Plan, Terms
 from symbptt.program.stacks import Arrays, ends
@@ -114,8 +114,16 @@ class Work:
         """The gradient of a value before the first step."""
         target = Name(self.plan.names.gradient(initial_name(member)))
         values = [substitute(e, {t: member.time}) for e in found.messages]
-        value = self.step.stored(plus([*values, *found.once], like=member))
+        whole = swapped(plus([*values, *found.once], like=member), self._before)
+        value = self.step.stored(whole)
         return [Assign(target, call("copy", value) if isinstance(value, Member) else value, found.labels)]
+
+    def _before(self, e: Matrix) -> Matrix | None:
+        """What stands in a family that was made, at a time before the first, where it has no step."""
+        row = self.plan.systems.normal.rows.get(e.family) if isinstance(e, At) else None
+        if row is None or e.time.terms or e.time.const > 0:
+            return None
+        return swapped(substitute(row.right, {t: e.time}), self._before)
 
     def gradients(self, terms: Terms) -> list[Statement]:
         """The gradients of parameters and of static columns."""

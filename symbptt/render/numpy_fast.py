@@ -10,7 +10,7 @@ from symbptt.program.carry import carried
 from symbptt.program.fast import Part, fast_program
 from symbptt.program.statements import Function, Output
 from symbptt.render.arrays import indented
-from symbptt.render.numpy_program import BLOCK, WRITE, _Module
+from symbptt.render.numpy_program import BLOCK, WRITE, Module
 from symbptt.render.target import environment
 
 
@@ -26,8 +26,15 @@ def numpy_fast(derivation: Derivation) -> str:
     return template.render(**parts, helpers=carried(template.render(**parts, helpers=[])))
 
 
-class _Fast(_Module):
+class _Fast(Module):
     """What the template places."""
+
+    target = "numpy"
+    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T. An array of a "
+             "family that is read at earlier steps begins with the values before t = 1, one that is read at later steps "
+             "ends with zeros. What recurs is a loop; all else is computed for all steps at once, as rows of T*B; gates "
+             "that read the same column are one product with their matrices stacked, in the order of the array's name. "
+             "delta_v is dL/dv before the function of v. A sum that a loop continues is begun where it ends.")
 
     def __init__(self, derivation: Derivation) -> None:
         super().__init__(derivation, program(derivation))

@@ -35,15 +35,19 @@ def numpy_program(derivation: Derivation) -> str:
         ValueError: the arrays leave a size open or say nothing of T.
     """
     made = program(derivation)
-    module = _Module(derivation, made)
+    module = Module(derivation, made)
     parts = module.parts()
     template = environment().get_template("numpy/textbook.py.jinja")
     bare = template.render(**parts, helpers=[])
     return template.render(**parts, helpers=carried(bare))
 
 
-class _Module:
-    """What the template places, for one program."""
+class Module:
+    """What the template places, for one program; `target` is its name in the table of targets."""
+
+    target = "numpy-textbook"
+    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T; the steps inside "
+             "a function are kept by their time.")
 
     def __init__(self, derivation: Derivation, made: Program) -> None:
         self.derivation, self.model, self.made = derivation, derivation.model, made
@@ -171,9 +175,8 @@ class _Module:
         yield from self._equations(*DERIVED)
         yield from ("", *_wrapped(
             "A gradient has the shape of its variable; dL/dv[s] = 0 for s > T; d+L/dv is what the losses that read v "
-            "send to it. Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T; the "
-            "steps inside a function are kept by their time. Run as a program, the module checks itself."))
-        yield from ("", *_wrapped(escaped(stamp(self.derivation, "numpy"))))
+            f"send to it. {self.notes} Run as a program, the module checks itself."))
+        yield from ("", *_wrapped(escaped(stamp(self.derivation, self.target))))
 
     def _equations(self, *kinds: str) -> Iterator[str]:
         for line in self.derivation.lines:

@@ -18,6 +18,7 @@ from symbptt.render import assumed as derivatives
 from symbptt.render.document import Format, Writer, document, unglued
 from symbptt.render.escape import latex_words, markdown_words, plain_words
 from symbptt.render.math import Latex, Ruler, Running, latex
+from symbptt.render.numpy_fast import numpy_fast
 from symbptt.render.numpy_program import numpy_program
 from symbptt.render.outline import AtLeast, Equal, When
 from symbptt.render.proof import basis, compared, sides, words
@@ -62,7 +63,8 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
     _document(TEXT),
     _document(LATEX),
     _document(MARKDOWN),
-    _program("numpy", ".py", numpy_program),
+    _program("numpy", ".py", numpy_fast),
+    _program("numpy-textbook", ".py", numpy_program),
 )}
 """Every target by name, a row each."""
 
