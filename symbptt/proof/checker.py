@@ -125,7 +125,7 @@ def library() -> Path:
     """The folder of the compiled library; compiled once for these sources and this Coq.
 
     Raises:
-        CheckerError: there is no Coq, or it does not compile the library.
+        CheckerError: there is no Coq, it does not compile the library, or the cache cannot be written.
     """
     files = sources()
     digest = hashlib.sha256(version().encode())
@@ -134,8 +134,11 @@ def library() -> Path:
     place = cache() / "coq" / digest.hexdigest()[:16]
     if place.is_dir():
         return place
-    place.parent.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(dir=place.parent, prefix=".building-"))
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        staged = Path(tempfile.mkdtemp(dir=place.parent, prefix=".building-"))
+    except OSError as error:
+        raise CheckerError(f"{place.parent}: the library cannot be compiled there: {error.strerror or error}") from None
     try:
         for path in files:
             shutil.copyfile(path, staged / path.name)
@@ -212,9 +215,10 @@ def _assumptions(folder: Path, compiled: Path, text: str, names: list[str],
     if done.returncode:
         return f"Coq does not know its theorems: {_last(done.stderr)}"
     found = answers(done.stdout)
-    if len(found) != len(names) or None in found:
+    wholes = [folder / f"whole_{k}.out" for k in range(len(names))]
+    if len(found) != len(names) or None in found or not all(map(Path.is_file, wholes)):
         return f"what the theorems rest on cannot be read: {done.stdout[:200]}"
-    told = [(folder / f"whole_{k}.out").read_text(encoding="utf-8").strip() for k in range(len(names))]
+    told = [whole.read_text(encoding="utf-8").strip() for whole in wholes]
     return [(a, whole) for a, whole in zip(found, told, strict=True) if a is not None]
 
 
