@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,24 @@ def test_torch_layers_agree(case: Case, right: Result) -> None:
 
 def test_jax_scans_agree(case: Case, right: Result) -> None:
     agrees(installed("jax").scan, case, right)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+@pytest.mark.parametrize("look", [lambda array: array, np.asarray], ids=["traceable", "untraceable"])
+def test_programs_get_the_arrays_of_their_library(library: str, look: Callable[[Any], Any]) -> None:
+    seen: list[str] = []
+
+    def value_and_grad(params: Any, data: Any, loss: Any) -> tuple[Any, dict[str, Any]]:
+        seen.extend(type(a).__module__.partition(".")[0] for a in (*params.values(), *data.values()))
+        look(data["x"])
+        values, slopes = loss(data["x"], 0 * data["x"])
+        return values.sum(), {"x": slopes}
+
+    case = draw("elman", SMALL)
+    run = installed(library).program(SimpleNamespace(value_and_grad=value_and_grad), case)
+    value, grads = run.read(run.call())
+    compare(library, (value, grads), (float((case.data["x"] ** 2).sum()) / 2, {"x": case.data["x"]}), 1e-12)
+    assert set(seen) <= {library, "jaxlib"}
 
 
 @pytest.mark.parametrize("size", [SMALL, *SIZES.values()])
