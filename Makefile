@@ -4,6 +4,8 @@
 
 DEMO := output-demo
 ARGS :=
+# The benchmarks to run; the second compares with torch and jax, and its extra is a large one.
+BENCH := derive programs
 BIN  := .venv/bin
 
 # The scripts read it; unset, they look for one.
@@ -51,9 +53,9 @@ coqchk: ## have Coq's second checker go over the compiled lemma library (minutes
 	modules=$$(cd "$$folder" && ls *.v | sed 's/^/symbptt./; s/\.v$$//') && \
 	coqchk -silent -o -Q "$$folder" symbptt $$modules
 
-bench: ## run the benchmark
-	@sh tools/ensure-venv test
-	$(BIN)/python benchmarks/derive.py $(ARGS)
+bench: ## run the benchmarks (BENCH=derive or BENCH=programs for one, with ARGS of its own)
+	@sh tools/ensure-venv $(if $(filter programs,$(BENCH)),bench,test)
+	@set -e; for name in $(BENCH); do $(BIN)/python -m benchmarks.$$name $(ARGS); done
 
 gallery: ## write the committed output/ anew
 	@sh tools/ensure-venv test

@@ -1,6 +1,6 @@
 """How long deriving and proving take, beside SymPy, in one process and alternating.
 
-    python benchmarks/derive.py [--repeat 7] [--json FILE]
+    python -m benchmarks.derive [--repeat 7] [--json FILE]
 
 Columns: `sweep` is unrolling and the reverse sweep with every step and gradient materialised; `derive` is the whole
 of symbptt.derive, theorems included; `operators` builds the same named steps with SymPy's own operators; `nodes` only

@@ -7,6 +7,8 @@
 """
 
 from symbptt.api import (
+    Accepted,
+    CheckerError,
     Derivation,
     Family,
     InputError,
@@ -37,6 +39,8 @@ from symbptt.api import (
 )
 
 __all__ = [
+    "Accepted",
+    "CheckerError",
     "Derivation",
     "Family",
     "InputError",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +23,19 @@ from symbptt.proof import kernel, record
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.assumed import Assumed, rests_on
 from symbptt.proof.axioms import Refused
+from symbptt.proof.checker import CheckerError
 from symbptt.proof.entries import RecordError
 from symbptt.proof.record import together
 from symbptt.proof.statement import Definition, Proof, Theorem
 from symbptt.render import targets
+from symbptt.render.accepted import Accepted, accepted
 from symbptt.render.certificate import certificate
 
 __all__ = [
-    "Assumed", "Definition", "Derivation", "Family", "InputError", "LossTerm", "Model", "ModelError", "Proof",
-    "ProvedStatement", "RecordError", "Refused", "Statement", "Theorem", "TooLarge", "check", "derive", "family",
-    "function", "library", "load", "loads", "loss", "model", "prove", "replay", "rests_on", "softmax", "source_text",
-    "to_sympy", "together",
+    "Accepted", "Assumed", "CheckerError", "Definition", "Derivation", "Family", "InputError", "LossTerm", "Model",
+    "ModelError", "Proof", "ProvedStatement", "RecordError", "Refused", "Statement", "Theorem", "TooLarge", "check",
+    "derive", "family", "function", "library", "load", "loads", "loss", "model", "prove", "replay", "rests_on",
+    "softmax", "source_text", "to_sympy", "together",
 ]
 
 print_latex(targets.latex)
@@ -66,10 +68,13 @@ class Statement:
 
 
 class Derivation:
-    """All gradients of a model, their closed forms and the proofs. Made by `derive`; `record` holds the data."""
+    """All gradients of a model, their closed forms and the proofs. Made by `derive`; `record` holds the data.
 
-    def __init__(self, data: derivation.Derivation) -> None:
-        self.record = data
+    `accepted` is what Coq accepted of it, None where `certified` has not asked.
+    """
+
+    def __init__(self, data: derivation.Derivation, accepted: Accepted | None = None) -> None:
+        self.record, self.accepted = data, accepted
 
     def __repr__(self) -> str:
         given = "symbolic T" if self.record.steps is None else f"T = {self.record.steps}"
@@ -87,12 +92,24 @@ class Derivation:
         return self.record.lines
 
     def certificate(self) -> str:
-        """A file for Coq that states the model and its gradients, and proves them.
+        """A file for Coq that states the model and its gradients, and proves them, for every T.
 
         Raises:
             ValueError: the model holds something that certificates do not state.
         """
-        return certificate(self.record)
+        return certificate(replace(self.record, steps=None))
+
+    def certified(self) -> Derivation:
+        """The same derivation after Coq has accepted its certificate, which its documents then quote.
+
+        The statement of the certificate is compared with the model, then Coq checks it; both anew with every call.
+
+        Raises:
+            Refused: the comparison or Coq refuses it.
+            CheckerError: Coq cannot be run here; the message says what to install.
+            ValueError: as `certificate`.
+        """
+        return Derivation(self.record, accepted(self.certificate(), self.model))
 
     @property
     def theorems(self) -> tuple[ProvedStatement, ...]:
@@ -177,15 +194,15 @@ class Derivation:
 
     def to_latex(self, lang: str = "en") -> str:
         """A complete LaTeX article."""
-        return targets.render(self.record, "latex", lang)
+        return targets.render(self.record, "latex", lang, self.accepted)
 
     def to_markdown(self, lang: str = "en") -> str:
         """Markdown with math between dollar signs."""
-        return targets.render(self.record, "markdown", lang)
+        return targets.render(self.record, "markdown", lang, self.accepted)
 
     def to_text(self, lang: str = "en") -> str:
         """Plain text for a terminal."""
-        return targets.render(self.record, "text", lang)
+        return targets.render(self.record, "text", lang, self.accepted)
 
     def to_code(self, target: str = "numpy") -> str:
         """A self-contained module that computes the objective and every gradient.
@@ -197,7 +214,7 @@ class Derivation:
 
     def proof_json(self) -> str:
         """All proofs in the form that `replay` reads, see docs/proof_format.md."""
-        return record.recorded(self.model.name, self.theorems)
+        return self.proof_text("json")
 
     def proof_text(self, target: str = "text") -> str:
         """All proofs as a person reads them, as text, latex or markdown.
@@ -205,15 +222,16 @@ class Derivation:
         Raises:
             ValueError: there is no such form.
         """
-        return targets.proofs(self.model.name, {None: self.theorems}, target, self.model)
+        return targets.proofs(self.model.name, {None: self.theorems}, target, self.model, self.accepted)
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Write every target below folder/<target>/; all of them or, when one cannot be rendered, none.
+        """Write every target below folder/<target>/; all of them or, when one cannot be rendered, none. If Coq has
+        accepted the certificate, that too.
 
         Raises:
             OSError: the folder cannot be written.
         """
-        return targets.save(self.record, Path(folder))
+        return targets.save(self.record, Path(folder), self.accepted)
 
     def _repr_markdown_(self) -> str:
         return self.to_markdown()

@@ -12,10 +12,11 @@ import click
 from click.core import ParameterSource
 
 from symbptt import api
-from symbptt.proof.alike import excluded_zeros
+from symbptt.proof import record
 from symbptt.proof.checker import CheckerError
 from symbptt.render import targets
 from symbptt.render.certificate_check import examined, told
+from symbptt.render.rows import defined, derivatives, described, summand, summary
 from symbptt.render.target import release, write
 
 
@@ -105,6 +106,17 @@ def derived(source: str, steps: int | None = None, no_limit: bool = False,
         refuse(f"{source}: {error}")
 
 
+def certified(d: api.Derivation, source: str) -> api.Derivation:
+    """The derivation with what Coq has just accepted of it; the end, with the reason, where it has not."""
+    try:
+        return d.certified()
+    except api.Refused as error:
+        click.echo(f"{source}: the certificate is refused: {error}", err=True)
+        sys.exit(1)
+    except (ValueError, CheckerError) as error:
+        refuse(f"{source}: {error}")
+
+
 def deliver(text: str, output: Path | None) -> None:
     """To a file or to standard output."""
     if output is None:
@@ -114,24 +126,6 @@ def deliver(text: str, output: Path | None) -> None:
         write(output, text)
     except OSError as error:
         refuse(f"{output}: cannot be written: {error.strerror or error}")
-
-
-def described(m: api.Model) -> dict[str, object]:
-    """A model for a program to read."""
-    return {"name": m.name, "title": m.title, "source": m.source,
-            "equations": {e.name: str(e.right) for e in m.equations},
-            "initial": {str(e.left): str(e.right) for e in m.computed},
-            "losses": [{"term": str(term.loss), "weight": str(term.weight), "reduce": term.reduce,
-                        "mask": None if term.mask is None else str(term.mask.name),
-                        "assume": [f"sum({y.name}) == 1" for y in term.assume]} for term in m.losses]}
-
-
-def summand(term: api.LossTerm) -> str:
-    """A summand of the objective in words."""
-    whole = f"{'' if term.weight == 1 else f'{term.weight}*'}{term.loss}"
-    steps = "t" if term.mask is None else f"the t with {term.mask.name}[t] = 1"
-    return {"mean": f"the mean over {steps} of {whole}", "sum": f"the sum over {steps} of {whole}",
-            "last": f"{whole} at t = T", "once": whole}[term.reduce]
 
 
 def counted(number: int, what: str) -> str:
@@ -148,6 +142,8 @@ limit_option = click.option("--no-limit", is_flag=True, help="Unroll however muc
 output_option = click.option("-o", "output", type=click.Path(allow_dash=True), callback=place,
                              help="A file; without it, or as -, standard output.")
 json_option = click.option("--json", "as_json", is_flag=True, help="For a program to read.")
+check_option = click.option("--check", "checking", is_flag=True,
+                            help="Let Coq check the certificate, and say in documents what it accepted.")
 
 
 @click.group(cls=Commands)
@@ -202,21 +198,26 @@ def validate(file: str) -> None:
 @click.option("--lang", type=click.Choice(targets.languages()), default="en", show_default=True)
 @truncate_option
 @limit_option
+@check_option
 @output_option
 @json_option
 def derive(model: str, steps: int | None, target: str, lang: str, truncate: int | None, no_limit: bool,
-           output: Path | None, as_json: bool) -> None:
+           checking: bool, output: Path | None, as_json: bool) -> None:
     """Derive every gradient of MODEL, a built-in name or a file."""
     source = click.get_current_context().get_parameter_source("target")
     if as_json and source is not ParameterSource.DEFAULT:
         raise click.UsageError("--json is a format of its own; leave --format out, or --json")
+    if as_json and checking:
+        raise click.UsageError("--check is for a document; leave --json out, or --check")
     d = derived(model, steps, no_limit, truncate)
     if as_json:
         deliver(json.dumps([{"number": x.number, "label": x.label, "kind": x.kind, "name": x.name, "left": str(x.left),
                              "forms": [str(f) for f in x.forms], "lo": None if x.lo is None else str(x.lo),
                              "hi": None if x.hi is None else str(x.hi)} for x in d.steps], indent=2), output)
         return
-    deliver(targets.render(d.record, target, lang), output)
+    if checking:
+        d = certified(d, model)
+    deliver(targets.render(d.record, target, lang, d.accepted), output)
 
 
 @main.command()
@@ -230,20 +231,21 @@ def derive(model: str, steps: int | None, target: str, lang: str, truncate: int 
 @output_option
 @json_option
 @click.option("--certificate", "certificate_file", type=click.Path(), callback=place, metavar="FILE.v",
-              help="Write a certificate for Coq instead.")
-@click.option("--check", "checking", is_flag=True, help="Let Coq check the certificate.")
+              help="Write a certificate for Coq instead; with --check and --format, beside it.")
+@check_option
 def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, target: str, brief: bool,
           output: Path | None, as_json: bool, certificate_file: Path | None, checking: bool) -> None:
     """Prove that the recursive form of every gradient of MODEL equals its closed form, and print the proofs."""
-    if checking and certificate_file is None:
-        raise click.UsageError("--check is for a certificate; name one with --certificate FILE.v")
-    if certificate_file is not None:
-        certified(model, certificate_file, checking)
+    chosen = click.get_current_context().get_parameter_source("target") is not ParameterSource.DEFAULT
+    if certificate_file is not None and not (checking and (chosen or output is not None)):
+        certify(model, certificate_file, checking)
         return
-    source = click.get_current_context().get_parameter_source("target")
-    if (as_json or brief) and (source is not ParameterSource.DEFAULT or as_json == brief):
+    if (as_json or brief) and (chosen or as_json == brief):
         raise click.UsageError("--json and --brief are short forms of their own; leave --format out, or them")
+    if checking and (as_json or brief):
+        raise click.UsageError("--check is for whole proofs; leave --json and --brief out, or --check")
     made = read(model)
+    accepted = checked(made, model, truncate, certificate_file) if checking else None
     limit = None if no_limit else api.WORDS
     given = {steps: _proved(made, steps, limit)} if steps is not None else {}
     groups: dict[int | None, tuple[api.ProvedStatement, ...]] = {None: _proved(made, None, limit, truncate)} | given
@@ -252,10 +254,21 @@ def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, t
                 for n, found in groups.items() for q in found]
         deliver(json.dumps(rows, indent=2), output)
         return
-    deliver(targets.proofs(made.name, groups, "brief" if brief else target, made), output)
+    deliver(targets.proofs(made.name, groups, "brief" if brief else target, made, accepted), output)
 
 
-def certified(source: str, file: Path, checking: bool) -> None:
+def checked(model: api.Model, source: str, truncate: int | None, file: Path | None) -> api.Accepted | None:
+    """What Coq has just accepted of a model; its certificate is written if a file is named, accepted or not."""
+    try:
+        d = api.derive(model, truncate=truncate)
+        if file is not None:
+            deliver(d.certificate(), file)
+    except ValueError as error:
+        refuse(f"{source}: {error}")
+    return certified(d, source).accepted
+
+
+def certify(source: str, file: Path, checking: bool) -> None:
     """Write the certificate of a model and, if asked, let Coq check it."""
     made = derived(source)
     try:
@@ -291,30 +304,8 @@ def certificate(file: str, source: str | None) -> None:
     judge(text, None if source is None else read(source))
 
 
-def summary(q: api.ProvedStatement, title: str | None = None) -> dict[str, object]:
-    """A theorem for a program to read."""
-    return {"theorem": q.key, **({} if title is None else {"for": title}),
-            "left": str(q.theorem.left), "right": str(q.theorem.right),
-            "hypotheses": sorted(f"{h} >= 0" for h in q.theorem.hypotheses),
-            "assumptions": sorted(f"{a} = {b}" for a, b in q.theorem.assumptions),
-            **({"nonzero": list(map(str, zeros))} if (zeros := excluded_zeros(q.proof)) else {}),
-            "rests_on": sorted(q.theorem.used), "steps": len(q.proof.steps)}
-
-
-def derivatives(found: api.Assumed) -> dict[str, object]:
-    """What a theorem assumes of functions and losses, for a program to read; nothing where it assumes nothing."""
-    rows: list[dict[str, object]] = [
-        {"of": str(d.value), ("derivative" if d.entrywise else "transposed_jacobian"): str(d.derivative),
-         "source": d.source, **({"undefined_at": list(d.kinks), "convention": d.convention} if d.kinks else {})}
-        for d in found.derivatives]
-    rows += [{"of": str(d.loss), "gradients": list(map(str, d.gradients))} for d in found.losses]
-    return {"derivatives": rows} if rows else {}
-
-
-def defined(d: api.Definition) -> dict[str, object]:
-    """A definition for a program to read; beyond hi what a recursion defines is zero."""
-    return {"name": d.name, "left": str(d.left), "right": str(d.right),
-            **{k: None if v is None else str(v) for k, v in (("lo", d.lo), ("hi", d.hi))}}
+UNCHECKED = "Not checked: what the file says of Coq. symbptt certificate FILE.v lets Coq check a certificate."
+"""Said of a file of proofs that claims more than the kernel can replay."""
 
 
 @main.command()
@@ -323,8 +314,10 @@ def defined(d: api.Definition) -> dict[str, object]:
 def replay(file: str, target: str) -> None:
     """Replay the proofs in FILE, which `symbptt prove --format json` wrote; nothing is derived."""
     try:
-        found = api.replay(Path(file))
-        lines = targets.replayed(found) if target == "text" else [json.dumps([
+        written = record.opened(Path(file))
+        found = record.replayed(written)
+        claimed = ["", UNCHECKED] if record.claims(written) else []
+        lines = [*targets.replayed(found), *claimed] if target == "text" else [json.dumps([
             {"definitions": [defined(d) for d in dict.fromkeys(d for q in group for d in q.proof.definitions)],
              "theorems": list(map(summary, group))} for group in api.together(found)], indent=2)]
         text = "\n".join(lines)
@@ -363,11 +356,14 @@ def emit(model: str, target: str, output: Path | None) -> None:
 @steps_option
 @truncate_option
 @limit_option
+@check_option
 @click.option("-o", "folder", type=click.Path(), default="output", show_default=True, callback=folder_of,
               help="A folder; everything goes into a folder with the name of the model below it.")
-def report(model: str, steps: int | None, truncate: int | None, no_limit: bool, folder: Path) -> None:
-    """Write every document and program of MODEL into one folder."""
+def report(model: str, steps: int | None, truncate: int | None, no_limit: bool, checking: bool, folder: Path) -> None:
+    """Write every document and program of MODEL into one folder; with --check, its certificate too."""
     d = derived(model, steps, no_limit, truncate)
+    if checking:
+        d = certified(d, model)
     try:
         written = d.save(folder / d.model.name)
     except OSError as error:
@@ -375,6 +371,8 @@ def report(model: str, steps: int | None, truncate: int | None, no_limit: bool, 
             raise
         refuse(f"{error.filename or folder}: cannot be written: {error.strerror or error}")
     click.echo(f"{d.model.name}: {counted(len(d.steps), 'equation')}, {counted(len(d.theorems), 'theorem')} proved")
+    if d.accepted is not None:
+        click.echo(f"accepted: {counted(len(d.accepted.theorems), 'theorem')}, by {d.accepted.version}")
     for path in written:
         click.echo(f"  {path}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -216,8 +217,13 @@ def test_without_coq_the_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp
     assert "apt-get install" in run.output
 
 
-def test_check_needs_a_certificate() -> None:
-    assert CliRunner().invoke(main, ["prove", "linear", "--check"]).exit_code == 2
+def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "coqc").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "coqc").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("SYMBPTT_CACHE", str(tmp_path / "coqc"))
+    with pytest.raises(CheckerError, match="the library cannot be compiled there"):
+        checker.library()
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def library() -> Path:
     """The folder of the compiled library; compiled once for these sources and this Coq.
 
     Raises:
-        CheckerError: there is no Coq, or it does not compile the library.
+        CheckerError: there is no Coq, it does not compile the library, or the cache cannot be written.
     """
     files = sources()
     digest = hashlib.sha256(version().encode())
@@ -134,8 +134,11 @@ def library() -> Path:
     place = cache() / "coq" / digest.hexdigest()[:16]
     if place.is_dir():
         return place
-    place.parent.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(dir=place.parent, prefix=".building-"))
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        staged = Path(tempfile.mkdtemp(dir=place.parent, prefix=".building-"))
+    except OSError as error:
+        raise CheckerError(f"{place.parent}: the library cannot be compiled there: {error.strerror or error}") from None
     try:
         for path in files:
             shutil.copyfile(path, staged / path.name)
@@ -219,7 +222,10 @@ def _assumptions(folder: Path, compiled: Path, text: str, names: list[str],
     if isinstance(found, str):
         return found
     axioms = dict(zip((*bare, *over), found, strict=True))
-    whole = [(folder / f"whole_{k}.out").read_text(encoding="utf-8").strip() for k in range(len(names))]
+    places = [folder / f"whole_{k}.out" for k in range(len(names))]
+    if not all(map(Path.is_file, places)):
+        return "Coq does not tell what the theorems state"
+    whole = [place.read_text(encoding="utf-8").strip() for place in places]
     return [(axioms[name], statement) for name, statement in zip(names, whole, strict=True)]
 
 

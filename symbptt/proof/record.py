@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "step": ("rule", "premises", "args"),
 }
 """The fields of each object, all of them needed."""
+CLAIM = "coq"
+"""A field of the record that may stand beside these: what its writer says that Coq has accepted. It is not read, since
+nothing in the record could bear it out.
+"""
 BYTES = 100_000_000
 """The longest text that is read."""
 DIGITS = 300
@@ -54,8 +58,9 @@ class _Strange:
 # Writing.
 
 
-def recorded(model: str, proved: Iterable[ProvedStatement]) -> str:
-    """The proofs as a JSON text, a node and a step a line; equal proofs give equal texts.
+def recorded(model: str, proved: Iterable[ProvedStatement], claim: Mapping[str, object] | None = None) -> str:
+    """The proofs as a JSON text, a node and a step a line, with what Coq is claimed to have accepted, if given; equal
+    proofs give equal texts.
 
     Raises:
         TypeError: a step holds what cannot be recorded.
@@ -74,7 +79,8 @@ def recorded(model: str, proved: Iterable[ProvedStatement]) -> str:
     head = {"format": FORMAT, "version": VERSION, "model": model}
     lists = {"nodes": list(map(_text, table.rows)), "definitions": rows, "theorems": theorems}
     parts = [*(f"{_text(k)}: {_text(v)}" for k, v in head.items()), *(f"{_text(k)}: {_list(v)}" for k, v in
-                                                                      lists.items())]
+                                                                      lists.items()),
+             *([] if claim is None else [f"{_text(CLAIM)}: {_text(claim)}"])]
     return "{" + ",\n".join(parts) + "}\n"
 
 
@@ -121,7 +127,7 @@ def read(text: str) -> tuple[str, tuple[tuple[str, Proof], ...]]:
     Raises:
         RecordError: the text is not of the form; the message says where: line:column, or the path of a field.
     """
-    record = _fields(parsed(text), "record", "")
+    record = _fields(_unclaimed(parsed(text)), "record", "")
     if record["format"] != FORMAT:
         raise RecordError("format", f'{shown(record["format"])} is not "{FORMAT}"')
     if type(record["version"]) is not int or record["version"] != VERSION:
@@ -140,6 +146,20 @@ def read(text: str) -> tuple[str, tuple[tuple[str, Proof], ...]]:
     if strange is not None:
         raise RecordError("nodes", f"{strange}; take another name")
     return name, tuple(found)
+
+
+def _unclaimed(record: Any) -> Any:
+    return {k: v for k, v in record.items() if k != CLAIM} if isinstance(record, dict) else record
+
+
+def claims(text: str) -> bool:
+    """Whether a record says that Coq has accepted something, which replaying does not check.
+
+    Raises:
+        RecordError: the text is no JSON.
+    """
+    record = parsed(text)
+    return isinstance(record, dict) and CLAIM in record
 
 
 def opened(path: Path) -> str:

@@ -12,12 +12,16 @@ from symbptt.derivation import Derivation
 from symbptt.expr.index import T, index, t
 from symbptt.expr.nodes import At, Block, Matrix
 from symbptt.render import chain, forward, reuse, solution
+from symbptt.render.accepted import Accepted
+from symbptt.render.accepted import section as checked
 from symbptt.render.accumulation import accumulation
+from symbptt.render.code import folded
 from symbptt.render.layout import Layout
 from symbptt.render.outline import (
     OBJECTIVE,
     AtLeast,
     Before,
+    Code,
     Count,
     Display,
     Dots,
@@ -67,11 +71,12 @@ SHORT = 3
 """Up to so many members of a family are listed; more are written with dots."""
 
 
-def outline(d: Derivation) -> tuple[Section, ...]:
-    """The sections of a derivation in reading order."""
+def outline(d: Derivation, accepted: Accepted | None = None) -> tuple[Section, ...]:
+    """The sections of a derivation in reading order; what Coq accepted is the last one where it was asked."""
     sections = (forward.model(d), forward.graph(d), chain.derivation(d), chain.written(d), solution.closed(d),
                 solution.proof(d), chain.gradients(d), chain.static(d), chain.ends(d),
-                accumulation(d), truncation(d), reuse.storage(d), reuse.basis(d))
+                accumulation(d), truncation(d), reuse.storage(d), reuse.basis(d),
+                None if accepted is None else checked(accepted, d.model))
     return tuple(s for s in sections if s is not None)
 
 
@@ -86,7 +91,7 @@ def opening(d: Derivation) -> Sentence:
 class Format:
     """What a document format adds to a notation: how wide a display is, escapes, delimiters, references.
 
-    symbols write displays, running writes formulas within sentences.
+    symbols write displays, running writes formulas within sentences; escape is for words, code for lines of code.
     """
 
     name: str
@@ -100,6 +105,7 @@ class Format:
     ref: str
     condition: str
     note: str
+    code: Callable[[str], str]
     plain: bool = False
 
 
@@ -380,18 +386,24 @@ PLACED: dict[type[object], Callable[[Writer, Any, bool | None], Placed]] = {
     Paragraph: lambda w, v, _: Placed(v.template, text=" ".join(map(w.sentence, v.sentences))),
     Display: lambda w, v, beside: Placed(v.template, rows=w.rows(v, beside), label=v.label),
     Listing: lambda w, v, _: Placed(v.template, points=tuple(map(w.sentence, v.points))),
+    Code: lambda w, v, _: Placed(v.template, points=tuple(map(w.form.code, folded(v.lines)))),
 }
 """A row for every kind of item."""
 
 
-def document(d: Derivation, form: Format, lang: str) -> str:
-    """The whole document."""
+def document(d: Derivation, form: Format, lang: str, accepted: Accepted | None = None) -> str:
+    """The whole document; with what Coq accepted of the model, that as well.
+
+    Raises:
+        ValueError: what Coq accepted is about another model.
+    """
     writer = Writer(form, LANGUAGES[lang])
     model = d.model
     title = writer.sentence(say("title", title=Verbatim(model.title or model.name)))
     source = writer.sentence(say("source", source=Verbatim(model.source))) if model.source else ""
     template = environment().get_template(f"{form.name}/document{form.suffix}.jinja")
     text = template.render(stamp=stamp(d, form.name), title=title, source=source,
-                           opening=writer.sentence(opening(d)), parts=[writer.part(section) for section in outline(d)])
+                           opening=writer.sentence(opening(d)),
+                           parts=[writer.part(section) for section in outline(d, accepted)])
     text = unglued(text) if form.plain else text
     return "\n".join(line.rstrip() for line in text.split("\n"))

@@ -13,6 +13,9 @@ ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304":
            "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0327": "c"}
 """Combining marks that every LaTeX font can put on a letter."""
 
+TYPEWRITER = {"\\": r"\char92{}", "{": r"\char123{}", "}": r"\char125{}", "'": r"\char13{}"}
+"""What LaTeX's alltt does not print as it stands; the last is the straight quotation mark of the typewriter font."""
+
 MARKDOWN = frozenset("\\`*_{}[]<>#|$~&!@")
 
 
@@ -33,11 +36,16 @@ def _latex_character(character: str) -> str:
     return f"[U+{ord(character):04X}]"
 
 
+def latex_code(line: str) -> str:
+    """A line of code in ASCII for the alltt of LaTeX."""
+    return "".join(TYPEWRITER.get(c, c) for c in line)
+
+
 def markdown_words(text: str) -> str:
     """The words for Markdown."""
     return "".join("\\" + c if c in MARKDOWN else c for c in text)
 
 
 def plain_words(text: str) -> str:
-    """The words for a terminal: as they are."""
+    """The words for a terminal, or a line of code between fences: as they are."""
     return text

@@ -198,7 +198,15 @@ class Listing:
     points: tuple[Sentence, ...]
 
 
-Item: TypeAlias = Paragraph | Display | Listing
+@dataclass(frozen=True)
+class Code:
+    """Lines of a program or a file, as they stand there."""
+
+    template: ClassVar[str] = "code"
+    lines: tuple[str, ...]
+
+
+Item: TypeAlias = Paragraph | Display | Listing | Code
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from symbptt.proof.alike import excluded_zeros
 from symbptt.proof.assumed import assumed, rests_on
 from symbptt.proof.record import recorded, together
 from symbptt.render import assumed as derivatives
+from symbptt.render.accepted import Accepted
 from symbptt.render.document import Format, Writer, document, unglued
-from symbptt.render.escape import latex_words, markdown_words, plain_words
+from symbptt.render.escape import latex_code, latex_words, markdown_words, plain_words
 from symbptt.render.math import Latex, Ruler, Running, latex
 from symbptt.render.numpy_fast import numpy_fast
 from symbptt.render.numpy_program import numpy_program
@@ -29,20 +30,23 @@ from symbptt.render.unicode import Unicode
 from symbptt.render.words import LANGUAGES
 
 LATEX = Format("latex", ".tex", Latex, Ruler, Running, width=74, escape=latex_words, inline="$", ref="({})",
-               condition=r"\qquad ({})", note=r"\qquad\text{{{}}}")
+               condition=r"\qquad ({})", note=r"\qquad\text{{{}}}", code=latex_code)
 MARKDOWN = Format("markdown", ".md", Latex, Ruler, Running, width=74, escape=markdown_words, inline="$", ref="({})",
-                  condition=r"\qquad ({})", note=r"\qquad\text{{{}}}")
+                  condition=r"\qquad ({})", note=r"\qquad\text{{{}}}",
+                  code=plain_words)
 TEXT = Format("text", ".txt", Unicode, Unicode, Unicode, width=88, escape=plain_words, inline="", ref="({})",
-              condition="    ({})", note="    {}", plain=True)
+              condition="    ({})", note="    {}", code=plain_words, plain=True)
 
 
 @dataclass(frozen=True)
 class Target:
-    """One target: its name, the suffix of its files, and how it is made; a document is made in a language."""
+    """One target: its name, the suffix of its files, and how it is made; a document is made in a language, and may say
+    what Coq accepted.
+    """
 
     name: str
     suffix: str
-    make: Callable[[Derivation, str], str]
+    make: Callable[[Derivation, str, Accepted | None], str]
     program: bool = False
 
     def path(self, derivation: Derivation) -> Path:
@@ -52,11 +56,11 @@ class Target:
 
 
 def _document(form: Format) -> Target:
-    return Target(form.name, form.suffix, lambda d, lang: document(d, form, lang))
+    return Target(form.name, form.suffix, lambda d, lang, accepted: document(d, form, lang, accepted))
 
 
 def _program(name: str, suffix: str, make: Callable[[Derivation], str]) -> Target:
-    return Target(name, suffix, lambda d, _: make(d), program=True)
+    return Target(name, suffix, lambda d, *_: make(d), program=True)
 
 
 TARGETS: dict[str, Target] = {target.name: target for target in (
@@ -84,31 +88,37 @@ def languages() -> list[str]:
     return list(LANGUAGES)
 
 
-def render(derivation: Derivation, target: str, lang: str = "en") -> str:
-    """The derivation as one target, in a language where it has words.
+def render(derivation: Derivation, target: str, lang: str = "en", accepted: Accepted | None = None) -> str:
+    """The derivation as one target, in a language where it has words; a document also says what Coq accepted, if given.
 
     Raises:
-        ValueError: there is no such target or language.
+        ValueError: there is no such target or language, or what Coq accepted is about another model.
     """
     if target not in TARGETS:
         raise ValueError(f"there is no target {target!r}; there are {', '.join(TARGETS)}")
     if lang not in LANGUAGES:
         raise ValueError(f"there is no language {lang!r}; there are {', '.join(LANGUAGES)}")
-    return TARGETS[target].make(derivation, lang)
+    return TARGETS[target].make(derivation, lang, accepted)
 
 
-def everything(derivation: Derivation) -> dict[Path, str]:
-    """Every target by the path at which it stands below the folder of the model."""
-    return {target.path(derivation): target.make(derivation, "en") for target in TARGETS.values()}
+def everything(derivation: Derivation, accepted: Accepted | None = None) -> dict[Path, str]:
+    """Every target by the path at which it stands below the folder of the model; what Coq accepted, if given, is told
+    in the documents, and its text stands beside them.
+
+    Raises:
+        ValueError: it is about another model.
+    """
+    made = {target.path(derivation): target.make(derivation, "en", accepted) for target in TARGETS.values()}
+    return made if accepted is None else made | {Path("certificate") / accepted.file: accepted.text}
 
 
-def save(derivation: Derivation, folder: Path) -> list[Path]:
+def save(derivation: Derivation, folder: Path, accepted: Accepted | None = None) -> list[Path]:
     """Write every target below the folder of the model, each in a folder of its own; nothing when one cannot be made.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    made = {folder / path: text for path, text in everything(derivation).items()}
+    made = {folder / path: text for path, text in everything(derivation, accepted).items()}
     write_all(made)
     return list(made)
 
@@ -182,15 +192,19 @@ def replayed(found: Iterable[ProvedStatement]) -> Iterator[str]:
 
 
 def proofs(name: str, groups: Mapping[int | None, tuple[ProvedStatement, ...]], target: str,
-           model: Model | None = None) -> str:
+           model: Model | None = None, accepted: Accepted | None = None) -> str:
     """The theorems of a model by the number of steps, None for every one: `brief`, with proofs as one of the document
-    formats, or `json`, the form that can be replayed. With the model, what its derivatives assume is printed too.
+    formats, or `json`, the form that can be replayed. With the model, what its derivatives assume is printed too; with
+    what Coq accepted of it, all but the brief form say that.
 
     Raises:
-        ValueError: there is no such form.
+        ValueError: there is no such form, or what Coq accepted is about another model.
     """
+    if accepted is not None:
+        accepted.of(model)
     if target == "json":
-        return recorded(name, (q for found in groups.values() for q in found))
+        return recorded(name, (q for found in groups.values() for q in found),
+                        None if accepted is None else accepted.data())
     if target not in PROOFS:
         raise ValueError(f"there is no form {target!r} of proofs; there are {', '.join(proof_formats())} and brief")
     head = "".join(f"For {'every T' if steps is None else f'T = {steps}, every t'}:\n\n" +
@@ -198,7 +212,7 @@ def proofs(name: str, groups: Mapping[int | None, tuple[ProvedStatement, ...]], 
     if target == "brief":
         return head
     form = PROOFS[target]
-    return (head if form.plain else "") + proof_document(name, groups, form, model)
+    return (head if form.plain else "") + proof_document(name, groups, form, model, accepted)
 
 
 PROOFS = {"brief": TEXT, **{form.name: form for form in (TEXT, LATEX, MARKDOWN)}}

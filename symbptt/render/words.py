@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from symbptt.render import phrases, words_accumulation
+from symbptt.render import phrases, words_accumulation, words_coq
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ ENGLISH = Language(
         "truncation": "Truncated back-propagation through time",
         "storage": "What is stored and reused",
         "basis": "What the theorems rest on",
+        "coq": "What Coq accepted",
     },
     sentences={
         "title": "Back-propagation through time: {title}",
@@ -258,6 +259,7 @@ ENGLISH = Language(
         "rests_functions": "the derivatives of {values}, as {section} lists them",
         "rests_loss": "a differentiable loss {loss}, of which nothing else is assumed",
         **words_accumulation.ENGLISH,
+        **words_coq.ENGLISH,
     },
     phrases=phrases.ENGLISH,
 )

@@ -23,10 +23,12 @@ from symbptt.proof.axioms import AXIOMS
 from symbptt.proof.kernel import INFERENCE
 from symbptt.proof.narrative import HYPOTHESIS
 from symbptt.render import outline as parts
+from symbptt.render.accepted import Accepted
 from symbptt.render.document import PLACED, VALUES, Writer, opening, outline
-from symbptt.render.outline import Display, Listing, Paragraph, Sentence, Several
+from symbptt.render.outline import Code, Display, Listing, Paragraph, Sentence, Several
 from symbptt.render.targets import TEXT, render
 from symbptt.render.words import ENGLISH, LANGUAGES
+from tests.render.test_accepted import supposed
 
 DATA = Path(__file__).parent.parent / "data"
 LIBRARY = Path(symbptt.__file__).parent / "model" / "library"
@@ -103,8 +105,8 @@ def shown_once(d: Derivation) -> None:
         assert tuple(r.right for r in item.relations)[-len(line.forms):] == line.forms
 
 
-def sentences(d: Derivation) -> Iterator[Sentence]:
-    stack: list[object] = [opening(d), *(s for section in outline(d) for item in section.items
+def sentences(d: Derivation, accepted: Accepted | None = None) -> Iterator[Sentence]:
+    stack: list[object] = [opening(d), *(s for section in outline(d, accepted) for item in section.items
                            for s in (item.sentences if isinstance(item, Paragraph) else
                                      item.points if isinstance(item, Listing) else ()))]
     while stack:
@@ -128,7 +130,8 @@ def test_every_sentence_has_words_and_the_words_use_its_places(code: str, names:
     records = [*(derived(name) for name in names), *(derived(name, steps) for name in FEW for steps in (None, 1)),
                derived("linear", 13), derive(loads(MIXED)),
                *(derived(name, None, uses) for name in TRUNCATED for uses in USES)]
-    seen = {s for d in records for s in sentences(d)}
+    seen = {s for d in records for s in sentences(d)} | {
+        s for count in (1, None) for s in sentences(derived("linear"), supposed("linear", count))}
     for s in seen:
         for key in {s.key, f"{s.key}_more"} & words.keys():
             assert places(words[key]) <= {name for name, _ in s.places}, key
@@ -159,7 +162,7 @@ def test_every_kind_of_value_and_item_has_a_row() -> None:
               parts.Before, parts.Steps, parts.AtLeast, parts.Ref, parts.Span, parts.Heading, parts.Dots, parts.Count,
               parts.Verbatim, parts.Phrase, parts.Several, parts.Sentence}
     assert set(VALUES) == values
-    assert set(PLACED) == {Paragraph, Display, Listing}
+    assert set(PLACED) == {Paragraph, Display, Listing, Code}
 
 
 def test_a_language_joins_lists() -> None:

@@ -1,0 +1,1 @@
+"""Benchmarks: `derive` times the derivation, `programs` the generated code."""
