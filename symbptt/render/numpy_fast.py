@@ -31,8 +31,8 @@ class _Fast(Module):
 
     target = "numpy"
     notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T. An array of a "
-             "family that is read at earlier steps begins with the values before t = 1, one that is read at later steps "
-             "ends with zeros. What recurs is a loop; all else is computed for all steps at once, as rows of T*B; gates "
+             "family that is read at earlier steps begins with the values before t = 1, one read at later steps ends "
+             "with zeros. What recurs is a loop; all else is computed for all steps at once, as rows of T*B; gates "
              "that read the same column are one product with their matrices stacked, in the order of the array's name. "
              "delta_v is dL/dv before the function of v. A sum that a loop continues is begun where it ends.")
 

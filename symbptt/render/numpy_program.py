@@ -46,8 +46,8 @@ class Module:
     """What the template places, for one program; `target` is its name in the table of targets."""
 
     target = "numpy-textbook"
-    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T; the steps inside "
-             "a function are kept by their time.")
+    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T; the steps "
+             "inside a function are kept by their time.")
 
     def __init__(self, derivation: Derivation, made: Program) -> None:
         self.derivation, self.model, self.made = derivation, derivation.model, made

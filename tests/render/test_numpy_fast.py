@@ -45,7 +45,7 @@ def text(name: str) -> str:
 
 
 @pytest.fixture
-def program(folder: Path):
+def program(folder: Path):  # noqa: F811 - the fixture
     def build(name: str, source: str | None = None):
         path = folder / f"fast_{re.sub(r'[^a-z0-9]', '_', name)}.py"
         path.write_text(source if source is not None else text(name), encoding="utf-8")
@@ -66,7 +66,8 @@ def test_adjoints_are_total(name: str, program) -> None:
 
 FAULTS = [(r"np\.add\(", "np.subtract("), (r"np\.subtract\(", "np.add("), (r"np\.multiply\(", "np.add("),
           (r"np\.tanh\(", "np.sin("), (r"np\.reciprocal\(", "np.negative("), (r"np\.negative\(", "np.positive("),
-          (r" \+= ", " -= "), (r" -= ", " += "), (r" \*= ", " += "), (r"\.T @", " @"), (r" \+ ", " - "), (r" - ", " + "),
+          (r" \+= ", " -= "), (r" -= ", " += "), (r" \*= ", " += "), (r"\.T @", " @"),
+          (r" \+ ", " - "), (r" - ", " + "),
           (r"(\w+)_T\b", r"\1"), (r"\[t - 1\]", "[t]"), (r"\[t\]", "[t - 1]"), (r"_rows_back_1\b", "_rows"),
           (r"\[1:T \+ 1\]", "[:T]"), (r"\[:T\]", "[1:T + 1]"), (r"range\(T, 0, -1\)", "range(T - 1, 0, -1)"),
           (r"range\(1, T \+ 1\)", "range(2, T + 1)"), (r", 1, out", ", 2, out"), (r"\((\d), ", r"(2, "),
