@@ -230,7 +230,7 @@ def derive(model: str, steps: int | None, target: str, lang: str, truncate: int 
 @output_option
 @json_option
 @click.option("--certificate", "certificate_file", type=click.Path(), callback=place, metavar="FILE.v",
-              help="Write a certificate for Coq instead.")
+              help="Write a certificate for Coq instead, for every T; it states truncation to every number of uses.")
 @click.option("--check", "checking", is_flag=True, help="Let Coq check the certificate.")
 def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, target: str, brief: bool,
           output: Path | None, as_json: bool, certificate_file: Path | None, checking: bool) -> None:
@@ -238,7 +238,7 @@ def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, t
     if checking and certificate_file is None:
         raise click.UsageError("--check is for a certificate; name one with --certificate FILE.v")
     if certificate_file is not None:
-        certified(model, certificate_file, checking)
+        certified(model, certificate_file, checking, truncate)
         return
     source = click.get_current_context().get_parameter_source("target")
     if (as_json or brief) and (source is not ParameterSource.DEFAULT or as_json == brief):
@@ -255,9 +255,12 @@ def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, t
     deliver(targets.proofs(made.name, groups, "brief" if brief else target, made), output)
 
 
-def certified(source: str, file: Path, checking: bool) -> None:
-    """Write the certificate of a model and, if asked, let Coq check it."""
-    made = derived(source)
+def certified(source: str, file: Path, checking: bool, truncate: int | None = None) -> None:
+    """Write the certificate of a model and, if asked, let Coq check it.
+
+    It states truncation to every number of uses; one that is given is refused where there is nothing to truncate.
+    """
+    made = derived(source, truncate=truncate)
     try:
         text = made.certificate()
     except ValueError as error:

@@ -199,23 +199,42 @@ def _statement(sentence: Sentence) -> str:
 
 def _assumptions(folder: Path, compiled: Path, text: str, names: list[str],
                  limit: float) -> list[tuple[tuple[str, ...], str]] | str:
-    """The axioms and the statement of each theorem, asked for in a file of our own; or Coq's complaint."""
+    """The axioms and the statement of each theorem, asked for in files of our own; or Coq's complaint.
+
+    Of theorems that should rest on nothing Coq is asked at once, and of each alone when they rest on something.
+    """
     options = ["-q", "-w", "none", "-Q", str(compiled), "symbptt", "-Q", ".", "checked"]
     (folder / "certificate.v").write_text(text, encoding="utf-8")
     done = _run([coqc(), *options, "certificate.v"], folder, limit)
     if done.returncode:
         return f"Coq refuses it: {_last(done.stderr)}"
-    asked = "".join(f"Print Assumptions checked.certificate.{name}.\n"
-                    f'Redirect "whole_{k}" Check checked.certificate.{name}.\n' for k, name in enumerate(names))
+    free = [name for name in names if name not in REALS]
+    apart = [[name] for name in names if name in REALS]
+    found = _answered(folder, options, [free, *apart] if free else apart, limit)
+    if not isinstance(found, str) and free and found[free[0]]:
+        found = _answered(folder, options, [[name] for name in names], limit)
+    if isinstance(found, str):
+        return found
+    told = {name: (folder / f"whole_{name}.out").read_text(encoding="utf-8").strip() for name in names}
+    return [(found[name], told[name]) for name in names]
+
+
+def _answered(folder: Path, options: list[str], groups: list[list[str]],
+              limit: float) -> dict[str, tuple[str, ...]] | str:
+    """For each theorem what those of its group rest on together; or Coq's complaint. Their statements are written."""
+    asked = ""
+    for k, group in enumerate(groups):
+        together = ", ".join(f"@checked.certificate.{name}" for name in group)
+        asked += f"Definition asked_{k} := ({together}).\nPrint Assumptions asked_{k}.\n"
+        asked += "".join(f'Redirect "whole_{name}" Check checked.certificate.{name}.\n' for name in group)
     (folder / "asked.v").write_text(f"{ASKED}{asked}", encoding="utf-8")
     done = _run([coqc(), *options, "asked.v"], folder, limit)
     if done.returncode:
         return f"Coq does not know its theorems: {_last(done.stderr)}"
     found = answers(done.stdout)
-    if len(found) != len(names) or None in found:
+    if len(found) != len(groups) or None in found:
         return f"what the theorems rest on cannot be read: {done.stdout[:200]}"
-    told = [(folder / f"whole_{k}.out").read_text(encoding="utf-8").strip() for k in range(len(names))]
-    return [(a, whole) for a, whole in zip(found, told, strict=True) if a is not None]
+    return {name: axioms for group, axioms in zip(groups, found, strict=True) for name in group if axioms is not None}
 
 
 def answers(output: str) -> list[tuple[str, ...] | None]:
