@@ -30,6 +30,7 @@ from symbptt.proof.reading import NotRead, Reader, read
 from symbptt.proof.skeleton import skeleton
 from symbptt.proof.solved import solved
 from symbptt.proof.vernacular import NotAllowed
+from symbptt.proof.windows import Engine, Stated, compared, engine
 
 STEPS = (2, 4)
 """The numbers of steps that are tried."""
@@ -167,6 +168,15 @@ class Guard:
         backward = self.scope("Backward")
         self.recursion(backward)
         self.gradients(backward)
+
+    def truncations(self, texts: dict[str, Stated], truth: Engine) -> None:
+        """Compare what windows keep and leave out.
+
+        Raises:
+            Astray: something differs, or is left out.
+        """
+        if texts or truth.halves:
+            compared(texts, truth, self.run, self.scope("Closed"), self.oracle)
 
     def premises(self) -> None:
         """What is assumed is what the model needs: the last step, no argument at a kink, the numbers that are inverted.
@@ -311,9 +321,12 @@ def guard(model: Model, text: str) -> None:
         if other:
             raise Astray(f"the sizes are not those of the model: n_{min(other)}")
         shapes(model, found)
-        for steps in STEPS:
-            Guard(model, found, assumed, steps).check()
-        solved(found)
+        guards = [Guard(model, found, assumed, steps) for steps in STEPS]
+        for each in guards:
+            each.check()
+        texts, truth = solved(found), engine(model)
+        for each in guards:
+            each.truncations(texts, truth)
     except UNREAD as error:
         raise _astray(error) from error
 
