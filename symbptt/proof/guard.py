@@ -26,6 +26,7 @@ from symbptt.proof.evaluation import Astray, Evaluation
 from symbptt.proof.meaning import MIXING
 from symbptt.proof.oracle import Oracle
 from symbptt.proof.premises import Premises, apart, called, premises
+from symbptt.proof.premises import expand as written_out
 from symbptt.proof.reading import NotRead, Reader, read
 from symbptt.proof.skeleton import skeleton
 from symbptt.proof.solved import solved
@@ -196,7 +197,10 @@ class Guard:
             self.same("lifted: the slope of leaky_relu", found, [leak, (1 - leak) % f.PRIME])
         for kink in self.assumed.kinks:
             for time in range(1, self.steps + 1) if kink.timed else [None]:
-                value = self.run(kink.argument, real if time is None else real.inner("t", time))
+                # what is given over the reals has been compared with what is given anywhere, field by field
+                argument = written_out(kink.argument, real.defined, frozenset({"t"}))
+                here = real.inner("env", self.run.variables["env"])
+                value = self.run(argument, here if time is None else here.inner("t", time))
                 if (kink.at, value) not in self.kinked(time):
                     raise Astray(f"the hypothesis {kink.name} is none that the model needs: no function with a kink at "
                                  f"{kink.at} has this argument")
