@@ -10,7 +10,7 @@ from symbptt.bptt.closed import ClosedForm, LetterNames
 from symbptt.bptt.tangent import Flows, ForwardForm, flows, solve
 from symbptt.derivation import Kind
 from symbptt.expr.index import Index, IndexVar, T, index
-from symbptt.expr.nodes import Adjoint, Immediate, Matrix, Tangent, Zero
+from symbptt.expr.nodes import Immediate, Matrix, Tangent, Zero
 from symbptt.model.spec import initial_name
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.forward import Forward, tangent_definitions
@@ -84,12 +84,8 @@ def truncated(template: Template, closed: ClosedForm, uses: int) -> Iterator[Fou
     random = random_form(model, closed, LAST)
     prover = Prover(template, closed, more=random.definitions)
     cut = Truncation(prover, closed, uses)
-    yield _theorem(prover, "truncated", "", cut.split(), FIRST, LAST)
-    for symbol in (*model.parameters, *model.static):
-        if template.uses(symbol.name):
-            found = _theorem(prover, "truncated", symbol.name, cut.gradient(Adjoint(symbol)))
-            if found.forms != (template.total(symbol.name),):
-                yield found
+    for name, ref in cut.theorems():
+        yield _theorem(prover, "truncated", name, ref, *(() if name else (FIRST, LAST)))
     end = IndexVar(LetterNames(model, (v.name for v in closed.bound))("e", "s", "n"))
     yield _theorem(prover, "chunk", str(end.name), cut.chunk(end), FIRST, index(end))
     for definition in random.recursions:

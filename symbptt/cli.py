@@ -231,14 +231,15 @@ def derive(model: str, steps: int | None, target: str, lang: str, truncate: int 
 @output_option
 @json_option
 @click.option("--certificate", "certificate_file", type=click.Path(), callback=place, metavar="FILE.v",
-              help="Write a certificate for Coq instead; with --check and --format, beside it.")
+              help="Write a certificate for Coq instead, for every T and every truncation; with --check and "
+                   "--format, beside the document.")
 @check_option
 def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, target: str, brief: bool,
           output: Path | None, as_json: bool, certificate_file: Path | None, checking: bool) -> None:
     """Prove that the recursive form of every gradient of MODEL equals its closed form, and print the proofs."""
     chosen = click.get_current_context().get_parameter_source("target") is not ParameterSource.DEFAULT
     if certificate_file is not None and not (checking and (chosen or output is not None)):
-        certify(model, certificate_file, checking)
+        certify(model, certificate_file, checking, truncate)
         return
     if (as_json or brief) and (chosen or as_json == brief):
         raise click.UsageError("--json and --brief are short forms of their own; leave --format out, or them")
@@ -268,9 +269,12 @@ def checked(model: api.Model, source: str, truncate: int | None, file: Path | No
     return certified(d, source).accepted
 
 
-def certify(source: str, file: Path, checking: bool) -> None:
-    """Write the certificate of a model and, if asked, let Coq check it."""
-    made = derived(source)
+def certify(source: str, file: Path, checking: bool, truncate: int | None = None) -> None:
+    """Write the certificate of a model and, if asked, let Coq check it.
+
+    It states truncation to every number of uses; one that is given is refused where there is nothing to truncate.
+    """
+    made = derived(source, truncate=truncate)
     try:
         text = made.certificate()
     except ValueError as error:

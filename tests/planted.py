@@ -228,3 +228,34 @@ SOLVED = [
                                                    "hadm (h k.+1) (h k.+1)"),), "closed_form"),
 ]
 """Closed forms; what the guard says of them is not asked here."""
+
+WHOLE = r"\sum_(t <= i < T.+1) mxpow W_hh^T (i - t)%N *m W_qh^T *m g_o i *m (h t.-1)^T"
+KEPT = WHOLE.replace("T.+1", "minn (t + uses)%N T.+1")
+LEFT_OUT = WHOLE.replace("(t <=", "((t + uses)%N <=")
+FORM, TOTAL = "Theorem truncated_form", "Theorem truncated_sum_W_hh"
+
+WINDOWS = [
+    Lie("a remainder from t + K + 1", "linear", ((FORM, "(t + uses)%N <=", "((t + uses).+1)%N <="),), "truncated_form",
+        "window of uses"),
+    Lie("a kept part from t + 1", "linear", ((FORM, "t <= i", "t.+1 <= i"),), "truncated_form", "window of uses"),
+    Lie("a kept part to t + K", "linear", ((FORM, "minn (t + uses)%N", "minn ((t + uses).+1)%N"),), "truncated_form",
+        "window of uses"),
+    Lie("a kept part to T - 1", "linear", ((FORM, "minn (t + uses)%N T.+1", "minn (t + uses)%N T"),), "truncated_form",
+        "window of uses"),
+    Lie("no remainder", "linear", ((TOTAL, rf" + \sum_(1 <= t < T.+1) ({LEFT_OUT})", ""),), "truncated_sum_W_hh",
+        "window of uses"),
+    Lie("a remainder that overlaps", "linear", ((TOTAL, "(t + uses)%N <=", "(t + uses).-1 <="),), "truncated_sum_W_hh",
+        "window of uses"),
+    Lie("the full sum kept", "linear", ((TOTAL, "minn (t + uses)%N T.+1", "T.+1"),), "truncated_sum_W_hh",
+        "window of uses"),
+    Lie("a window of two uses kept, one of any number left out", "linear",
+        ((TOTAL, "minn (t + uses)%N", "minn t.+2"),), "truncated_sum_W_hh", "window of uses"),
+    Lie("a window over h_t", "linear", ((TOTAL, "(h t.-1)^T", "(h t)^T"),), "truncated_sum_W_hh", "window of uses"),
+    Lie("a window from t = 0", "linear", ((FORM, "(0 < t)%N -> ", ""),), "truncated_form", "section Closed"),
+    Lie("the first uses for the last ones", "linear", (
+        (TOTAL, "t <= i < minn (t + uses)%N T.+1", "(T.+1 - uses)%N <= i < T.+1"),
+        (TOTAL, "(t + uses)%N <= i < T.+1", "t <= i < (T.+1 - uses)%N")), "truncated_sum_W_hh", "window of uses"),
+    Lie("a window of the gates' gradient with another gate", "gated",
+        (("Theorem truncated_sum_C", "dg (f t)", "dg (i t)"),), "truncated_sum_C", "window of uses"),
+]
+"""Truncations that are not true, or of which no more than a part is."""

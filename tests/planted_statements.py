@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import re
 
-from tests.planted import Lie, algebra, closed, honest, real, told
+from tests.planted import FORM, KEPT, LEFT_OUT, TOTAL, Lie, algebra, closed, honest, real, told
 
 CLAIM = "Theorem formal_gradient : recursion ->"
 REAL = "Theorem gradient : recursion ->"
 ABSURD = "by move=> _; have := oner_neq0 R; rewrite bad eqxx."
 SIZES = "Variables (n_d n_h n_q T : nat)."
+WORD = "mxpow W_hh^T (i - t)%N *m W_qh^T *m g_o i *m (h t.-1)^T"
+REVERSED = "mxpow W_hh^T (T - i)%N *m W_qh^T *m g_o (T + t - i)%N *m (h t.-1)^T"
+"""A word of a double sum, and that word counted from the end."""
 
 
 def proved(theorem: str, script: str) -> tuple[str, str, str]:
@@ -120,6 +123,49 @@ CLOSED = [
 ]
 """These as well."""
 
+WINDOWED = [
+    Lie("a window of one use more", "linear", (
+        (FORM, "(t + uses)%N", "(t + uses.+1)%N"), (FORM, "(t + uses)%N", "(t + uses.+1)%N")),
+        guard="window of uses"),
+    Lie("a window of two uses", "linear", (
+        (FORM, "(t + uses)%N", "(t + (2 + (uses - uses)))%N"), (FORM, "(t + uses)%N", "(t + (2 + (uses - uses)))%N")),
+        guard="window of uses"),
+    Lie("a window of T uses", "linear", (
+        (FORM, "(t + uses)%N", "(t + (T + (uses - uses)))%N"), (FORM, "(t + uses)%N", "(t + (T + (uses - uses)))%N")),
+        guard="window of uses"),
+    Lie("kept and left out exchanged", "linear", (
+        (FORM, "t <= i < minn (t + uses)%N T.+1", "t + uses <= i < T.+1"),
+        (FORM, "(t + uses)%N <= i < T.+1", "t <= i < minn (t + uses)%N T.+1"),
+        proved("truncated_form", "by move=> t1; rewrite (closed_form t1) addrC; apply: sum_window.")),
+        guard="window of uses"),
+    Lie("the words of the far end kept", "linear", (
+        (TOTAL, WORD, REVERSED), (TOTAL, WORD, REVERSED),
+        proved("truncated_sum_W_hh", "rewrite sum_W_hh; apply: sum_apart => t _.\n"
+               f"rewrite (sum_rev_dist (fun d i => {WORD.replace('(i - t)%N', 'd')})); apply: sum_window.")),
+        guard="what is kept by truncated_sum_W_hh"),
+    Lie("a window over the form from the end", "linear", (
+        (FORM, "(i - t)%N *m (W_qh^T *m g_o i)", "(T - i)%N *m (W_qh^T *m g_o (T + t - i)%N)"),
+        (FORM, "(i - t)%N *m (W_qh^T *m g_o i)", "(T - i)%N *m (W_qh^T *m g_o (T + t - i)%N)"),
+        proved("truncated_form", "by move=> t1; rewrite (reversed_form t1); apply: sum_window.")),
+        guard="another sum than that of the closed form"),
+    Lie("a window in which one loss counts for another", "linear", (
+        (TOTAL, rf"{KEPT})", rf"{KEPT} + W_hh *m W_hh)"), (TOTAL, rf"{LEFT_OUT})", rf"{LEFT_OUT} - W_hh *m W_hh)"),
+        proved("truncated_sum_W_hh", "rewrite sum_W_hh; apply: sum_apart => t _.\n"
+               "by rewrite (sum_window _ t uses) -!addrA [W_hh *m _ + _]addrC subrK.")),
+        guard="what is kept by truncated_sum_W_hh"),
+    Lie("a truncation that splits nothing", "linear", (
+        (TOTAL, found_between("truncated_sum_W_hh", r"\sum", "."), r"dL_dW_hh + \sum_(uses <= i < uses) W_hh"),
+        proved("truncated_sum_W_hh", "by rewrite big_geq ?addr0.")),
+        guard="dL_dW_hh stands on both sides"),
+    Lie("a truncation for no step", "linear", (
+        (FORM, "(0 < t)%N", "(T < t)%N"), proved("truncated_form", "by move=> Tt; rewrite (closed_form (leq_ltn_trans "
+                                                 "(leq0n T) Tt)); apply: sum_window.")), guard="section Closed"),
+    Lie("a truncation that is left out", "linear", ((FORM, "Theorem", "Lemma"),), guard="no theorem truncated_form"),
+    Lie("a parameter's truncation that is left out", "linear", ((TOTAL, "Theorem", "Lemma"),),
+        guard="no theorem truncated_sum_W_hh"),
+]
+"""And these: truths about sums that are no truncation, or not the one that the theorem is called by."""
+
 REALS = [
     Lie("a mean taken for a sum over the reals", "linear", (("Definition reals", "(T%:R^-1)", "1"),),
         guard="reals|inv_T"),
@@ -219,5 +265,5 @@ def with_sentence(sentence: str) -> str:
 
 def planted(lie: Lie) -> str:
     """The part of the certificate that Coq is asked about, with a lie of this file in it."""
-    part = algebra if lie in ALGEBRAIC else closed if lie in CLOSED else real
+    part = algebra if lie in ALGEBRAIC else closed if lie in [*CLOSED, *WINDOWED] else real
     return told(part(lie.model), lie)

@@ -171,6 +171,35 @@ def test_a_premise_that_the_model_does_not_need_is_refused(lie: str, named: Call
         guard(named(name), text.replace(old, new))
 
 
+DIVIDED = """
+name = "divided"
+[sizes]
+h = "hidden"
+[parameters]
+U = "h, h"
+[inputs]
+x = "h"
+[targets]
+y = "h"
+[states]
+h = "h"
+[constants]
+gamma = "a number"
+[equations]
+h = "relu(x + U @ h[t-1]/gamma)"
+[[loss]]
+term = "l(h, y)"
+"""
+
+
+def test_an_argument_at_a_kink_may_be_divided_by_a_constant() -> None:
+    model = loads(DIVIDED)
+    text = certificate(derived(model))
+    guard(model, text)
+    with pytest.raises(Astray, match="real_kink"):
+        guard(model, text.replace("inv_gamma *: (U *m h t.-1)) row", "gamma *: (U *m h t.-1)) row"))
+
+
 def test_no_name_of_a_model_is_one_of_the_library() -> None:
     names = Names()
     given = {names("variable", word, wanted=word) for word in (*RESERVED, "ext_tanh")}

@@ -22,8 +22,8 @@ from symbptt.proof.kernel import check
 from symbptt.proof.vernacular import NotAllowed, allow, sentences
 from symbptt.render.certificate import certificate
 from tests.conftest import FILES
-from tests.planted import BACKWARD, SOLVED, Lie, algebra, closed, enclosing, honest, model, part, real, told
-from tests.planted_statements import ALGEBRAIC, BARE, CLOSED, REALS, SENTENCES, planted, with_sentence
+from tests.planted import BACKWARD, SOLVED, WINDOWS, Lie, algebra, closed, enclosing, honest, model, part, real, told
+from tests.planted_statements import ALGEBRAIC, BARE, CLOSED, REALS, SENTENCES, WINDOWED, planted, with_sentence
 from tests.planted_steps import STEPS, closed_form
 
 NOT_THE_MATTER = re.compile(r"Syntax error|not found|Anomaly|not done after|Cannot find|already exists|Stack overflow")
@@ -32,7 +32,8 @@ SLOW = MODELS[2:]
 """Models about which the guard is asked in the slow suite."""
 
 backward = [pytest.param(q, id=q.what, marks=pytest.mark.slow if q.model in SLOW else ()) for q in BACKWARD]
-statements = [pytest.param(q, id=q.what) for q in [*ALGEBRAIC, *CLOSED, *REALS]]
+statements = [pytest.param(q, id=q.what) for q in [*ALGEBRAIC, *CLOSED, *WINDOWED, *REALS]]
+windows = [pytest.param(q, id=q.what, marks=pytest.mark.slow if q.model in SLOW else ()) for q in WINDOWS]
 
 
 def judged(of: Model, text: str) -> None:
@@ -64,6 +65,13 @@ def test_the_guard_refuses_a_wrong_backward_pass(lie: Lie) -> None:
     allow(told(honest(lie.model), lie))
     with pytest.raises(Astray, match=lie.guard):
         guard(model(lie.model), told(honest(lie.model), lie))
+
+
+@pytest.mark.parametrize("lie", windows)
+def test_the_guard_refuses_another_truncation(lie: Lie) -> None:
+    with pytest.raises(Astray, match=lie.guard) as refusal:
+        judged(model(lie.model), told(honest(lie.model), lie))
+    assert "cannot be read" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("lie", statements)
@@ -140,6 +148,9 @@ SIMILAR = frozenset({
     "one input instead of all", "states without entries",
     "another derivative, defined", "no theorem under its name", "a theorem that no one has read",
     "a recursion of zeros", "inputs as wide as states",
+    "a kept part from t + 1", "a kept part to T - 1", "a remainder that overlaps", "a window over h_t",
+    "the first uses for the last ones", "a window of T uses", "a truncation that splits nothing",
+    "a truncation for no step", "a truncation that is left out", "a parameter's truncation that is left out",
 })
 """Lies about which Coq is not asked, because it is asked about one of their kind; the guard is asked about each."""
 
@@ -159,9 +170,9 @@ def texts() -> dict[str, Callable[[], str]]:
         asked[f"closed {name}"] = lambda n=name: closed(n)
     for q in filter(wanted, BACKWARD):
         asked[q.what] = lambda q=q: told(algebra(q.model), q)
-    for q in filter(wanted, SOLVED):
+    for q in filter(wanted, [*SOLVED, *WINDOWS]):
         asked[q.what] = lambda q=q: told(closed(q.model), q)
-    for q in filter(wanted, [*REALS, *CLOSED, *ALGEBRAIC]):
+    for q in filter(wanted, [*REALS, *CLOSED, *WINDOWED, *ALGEBRAIC]):
         asked[q.what] = lambda q=q: planted(q)
     for what in ("a sign", "a transpose"):
         asked[f"neighbour {what}"] = lambda w=what: part(neighbour(w)[1], "Formal", "Closed")
@@ -187,13 +198,13 @@ def verdict(coq: str) -> Iterator[Callable[[str], checker.Verdict]]:
 
 
 HONEST = [key for key in texts() if key.split()[0] in ("honest", "real", "closed", "neighbour")]
-ASKED = [q for q in [*BACKWARD, *SOLVED, *REALS, *CLOSED, *ALGEBRAIC] if wanted(q)]
+ASKED = [q for q in [*BACKWARD, *SOLVED, *WINDOWS, *REALS, *CLOSED, *WINDOWED, *ALGEBRAIC] if wanted(q)]
 REFUSED = [q for q in ASKED if q.coqc]
 ACCEPTED = [q for q in ASKED if not q.coqc and "hidden in a proof" not in q.what]
 
 
 def test_similar_lies_are_lies() -> None:
-    assert {q.what for q in [*BACKWARD, *SOLVED, *REALS, *CLOSED, *ALGEBRAIC]} >= SIMILAR
+    assert {q.what for q in [*BACKWARD, *SOLVED, *WINDOWS, *REALS, *CLOSED, *WINDOWED, *ALGEBRAIC]} >= SIMILAR
 
 
 @pytest.mark.slow

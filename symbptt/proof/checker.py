@@ -202,7 +202,10 @@ def _statement(sentence: Sentence) -> str:
 
 def _assumptions(folder: Path, compiled: Path, text: str, names: list[str],
                  limit: float) -> list[tuple[tuple[str, ...], str]] | str:
-    """The axioms and the statement of each theorem, asked for in a file of our own; or Coq's complaint."""
+    """The axioms and the statement of each theorem, asked for in files of our own; or Coq's complaint.
+
+    Of theorems that should rest on nothing Coq is asked at once, and of each alone when they rest on something.
+    """
     options = ["-q", "-w", "none", "-Q", str(compiled), "symbptt", "-Q", ".", "checked"]
     (folder / "certificate.v").write_text(text, encoding="utf-8")
     done = _run([coqc(), *options, "certificate.v"], folder, limit)

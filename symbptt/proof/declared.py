@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from symbptt.proof.reading import NotRead, Term, read
+from symbptt.proof.reading import NotRead, Reader, Term, read
 from symbptt.proof.vernacular import Sentence, sentences
 
 
@@ -105,8 +105,8 @@ class Text:
                 body = ("unread", match[2])  # the skeleton of the text refuses it
             self._here = {**self._here, match[1]: Defined((), body, self._here, short=True)}
             self._notations.add(match[1])
-        elif match := re.fullmatch(r"(?:Definition|Fixpoint) ([\w']+)((?: \([^)]*\))*)(?: : .*?)? := (.*)", text):
-            self._definition(match[1], match[2], match[3])
+        elif match := re.fullmatch(r"(?:Definition|Fixpoint) ([\w']+)((?: \([^)]*\))*)(?: : (.*?))? := (.*)", text):
+            self._definition(match[1], match[2], match[3] or "", match[4])
         elif match := re.fullmatch(r"Theorem (\S+) ?: (.*)", text):
             self.claims[match[1]] = match[2]
         elif match := re.fullmatch(r"Variables? (.*)", text):
@@ -123,10 +123,12 @@ class Text:
                 continue  # the skeleton of the text refuses it
         self._here = {**self._here, name: Defined((), ("fields", *sides), dict(self._here))}
 
-    def _definition(self, name: str, bound: str, body: str) -> None:
+    def _definition(self, name: str, bound: str, kind: str, body: str) -> None:
         variables = tuple(v for group in re.findall(r"\(([^)]*)\)", bound) for v in group.partition(" : ")[0].split())
         try:
             term = read(body)
+            if body.startswith(("col_mx ", "row_mx ")):
+                term = ("typed", term, Reader(kind).matrix_type())
         except NotRead:
             return
         before = dict(self._here)

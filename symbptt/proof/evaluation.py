@@ -41,6 +41,8 @@ class Evaluation:
         if kind == "binary" and e[1] in ("+", "-", "*", "=="):
             a, b = self.nat(e[2], s), self.nat(e[3], s)
             return {"+": a + b, "-": max(0, a - b), "*": a * b, "==": int(a == b)}[e[1]]
+        if kind == "apply" and e[1] == ("name", "minn") and len(e[2]) == 2:
+            return min(self.nat(a, s) for a in e[2])
         raise NotRead(f"no natural number: {e}")
 
     # Everything else.
@@ -111,6 +113,9 @@ class Evaluation:
         return self(next(body for key, body in e[2] if key in (k, None)), s)
 
     def _typed(self, e: Term, s: Scope) -> Any:
+        stacking = BLOCKS.get(e[1][1]) if e[1][0] == "apply" else None
+        if stacking is not None:
+            return stacking(self, e[1][2], e[2][1], e[2][2], s)
         rows, columns = (self.nat(x, s) for x in e[2][1:])
         if e[1] == ("number", 0):
             return f.zeros(rows, columns)
@@ -170,8 +175,12 @@ class Evaluation:
     def _sum(self, e: Term, s: Scope) -> Any:
         parts = list(self._range(e, s))
         if not parts:
-            raise NotRead("an empty sum has no shape here")
+            like = self(e[4], s.inner(e[2], self.nat(e[1], s)))
+            return 0 if isinstance(like, int) else f.zeros(len(like), len(like[0]))
         return sum(parts) % f.PRIME if isinstance(parts[0], int) else reduce(f.added, parts)
+
+    def _product(self, e: Term, s: Scope) -> Any:
+        return reduce(f.multiplied, self._range(e, s), f.unit(len(self(e[4], s.inner(e[2], self.nat(e[1], s))))))
 
     def _apply(self, e: Term, s: Scope) -> Any:
         head, arguments = e[1], e[2]
@@ -216,6 +225,20 @@ class Evaluation:
         now, before = self(a[0], s), self(a[1], s)
         return lambda k: before(k - 1) if k else now
 
+    def power(self, a: tuple[Term, ...], s: Scope) -> Any:
+        base, count = self(a[0], s), self.nat(a[1], s)
+        return reduce(f.multiplied, [base] * count, f.unit(len(base)))
+
+    # Blocks, whose constants have the shape that the sizes of the whole leave them.
+
+    def above(self, a: tuple[Term, ...], rows: Term, columns: Term, s: Scope) -> Any:
+        top, bottom = (self(("typed", x, ("shape", size, columns)), s) for x, size in zip(a, parted(rows), strict=True))
+        return (*top, *bottom)
+
+    def beside(self, a: tuple[Term, ...], rows: Term, columns: Term, s: Scope) -> Any:
+        left, right = (self(("typed", x, ("shape", rows, size)), s) for x, size in zip(a, parted(columns), strict=True))
+        return tuple((*x, *y) for x, y in zip(left, right, strict=True))
+
     def state(self, a: tuple[Term, ...], s: Scope) -> Any:
         return [None if x == ("number", 0) else self(x, s) for x in a]
 
@@ -224,8 +247,21 @@ def _constant_matrix(run: Evaluation, a: tuple[Term, ...], s: Scope) -> Any:
     return ((run(a[0], s),),)
 
 
+def parted(size: Term) -> tuple[Term, Term]:
+    """The sizes of the two blocks of which something of this size is made."""
+    if size[:2] != ("binary", "+"):
+        raise NotRead(f"two blocks of the size {size}")
+    return size[2], size[3]
+
+
+BLOCKS: dict[Term, Callable[[Evaluation, tuple[Term, ...], Term, Term, Scope], Any]] = {
+    ("name", "col_mx"): Evaluation.above, ("name", "row_mx"): Evaluation.beside,
+}
+"""The ways to put two blocks together."""
+
 OPERATIONS: dict[str, Callable[[Evaluation, tuple[Term, ...], Scope], Any]] = {
     "map_mx": Evaluation.mapped, "sel": Evaluation.selected, "at_lag": Evaluation.lagged, "push": Evaluation.pushed,
+    "mxpow": Evaluation.power,
     "State": Evaluation.state, "const_mx": _constant_matrix,
     "hadm": lambda run, a, s: f.weighed(run(a[0], s), run(a[1], s)), "dg": lambda run, a, s: f.diagonal(run(a[0], s)),
     "msc": lambda run, a, s: f.scaled(run(a[0], s)[0][0], run(a[1], s)),

@@ -27,7 +27,7 @@ def _words(text: str) -> frozenset[str]:
 RESERVED = _words("""
     const_mx map_mx mulmx hadm dg msc sel at_lag push mxpow dotm row_mx col_mx comRingType realType ringType dual Dual
     nat bool Prop du re line lift fixed ext pull tangent curve is_derive is_grad is_grad2 is_grad3 mdu mre mlift formal
-    real True False eq not and or iff
+    minn real True False eq not and or iff
 """)
 """Names of the library by which a statement is read. None of them may get another meaning."""
 
@@ -107,8 +107,9 @@ PARTS: dict[str, Part] = {
     "Closed": Part("Backward", {"Hypothesis rec": r"Hypothesis rec : recursion"},
                    (*SCALARS, rf"Definition {NAME}(?: \(t : nat\))? : {STACKED} := .*",
                     r"Lemma .*", rf"Theorem (?:closed_form|reversed_form|forms_agree|last_form|sum_{NAME})'*"
-                    rf"(?: t)? : (?:{RANGE} -> )?.* = .*"),
-                   "the recursion as a hypothesis, letters, lemmas, closed forms and the gradients sum_…"),
+                    rf"(?: t)? : (?:{RANGE} -> )?.* = .*",
+                    rf"Theorem truncated_(?:form'* uses'* t : \(0 < t\)%N -> |sum_{NAME} uses'* : ).* = .*"),
+                   "the recursion as a hypothesis, letters, lemmas, closed forms, the gradients sum_… and truncated_…"),
     "Real": Part("Certificate", {
         "Import real": r"Import real", "Variable R": r"Variable R : realType",
         "Variables pt dir": r"Variables pt dir : point R", "Definition reals": r"Definition reals : given R := .*",

@@ -26,10 +26,12 @@ from symbptt.proof.evaluation import Astray, Evaluation
 from symbptt.proof.meaning import MIXING
 from symbptt.proof.oracle import Oracle
 from symbptt.proof.premises import Premises, apart, called, premises
+from symbptt.proof.premises import expand as written_out
 from symbptt.proof.reading import NotRead, Reader, read
 from symbptt.proof.skeleton import skeleton
 from symbptt.proof.solved import solved
 from symbptt.proof.vernacular import NotAllowed
+from symbptt.proof.windows import Engine, Stated, compared, engine
 
 STEPS = (2, 4)
 """The numbers of steps that are tried."""
@@ -168,6 +170,15 @@ class Guard:
         self.recursion(backward)
         self.gradients(backward)
 
+    def truncations(self, texts: dict[str, Stated], truth: Engine) -> None:
+        """Compare what windows keep and leave out.
+
+        Raises:
+            Astray: something differs, or is left out.
+        """
+        if texts or truth.halves:
+            compared(texts, truth, self.run, self.scope("Closed"), self.oracle)
+
     def premises(self) -> None:
         """What is assumed is what the model needs: the last step, no argument at a kink, the numbers that are inverted.
 
@@ -186,7 +197,10 @@ class Guard:
             self.same("lifted: the slope of leaky_relu", found, [leak, (1 - leak) % f.PRIME])
         for kink in self.assumed.kinks:
             for time in range(1, self.steps + 1) if kink.timed else [None]:
-                value = self.run(kink.argument, real if time is None else real.inner("t", time))
+                # what is given over the reals has been compared with what is given anywhere, field by field
+                argument = written_out(kink.argument, real.defined, frozenset({"t"}))
+                here = real.inner("env", self.run.variables["env"])
+                value = self.run(argument, here if time is None else here.inner("t", time))
                 if (kink.at, value) not in self.kinked(time):
                     raise Astray(f"the hypothesis {kink.name} is none that the model needs: no function with a kink at "
                                  f"{kink.at} has this argument")
@@ -311,9 +325,12 @@ def guard(model: Model, text: str) -> None:
         if other:
             raise Astray(f"the sizes are not those of the model: n_{min(other)}")
         shapes(model, found)
-        for steps in STEPS:
-            Guard(model, found, assumed, steps).check()
-        solved(found)
+        guards = [Guard(model, found, assumed, steps) for steps in STEPS]
+        for each in guards:
+            each.check()
+        texts, truth = solved(found), engine(model)
+        for each in guards:
+            each.truncations(texts, truth)
     except UNREAD as error:
         raise _astray(error) from error
 

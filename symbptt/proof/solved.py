@@ -13,9 +13,10 @@ from symbptt.proof.declared import Defined, Text
 from symbptt.proof.evaluation import Astray
 from symbptt.proof.premises import named
 from symbptt.proof.reading import NotRead, Term, read
+from symbptt.proof.windows import FORM, TOTAL, Stated, stated
 
-NEEDED = ("closed_form", "reversed_form", "forms_agree")
-THEOREM = re.compile(r"Theorem ([\w']+)( t)? : (?:(\((?:0 < t|1 <= t <= T)\)%N) -> )?(.*)")
+NEEDED = ("closed_form", "reversed_form", "forms_agree", FORM)
+THEOREM = re.compile(r"Theorem ([\w']+)( uses'*)?( t)? : (?:(\((?:0 < t|1 <= t <= T)\)%N) -> )?(.*)")
 
 
 def used(e: object, here: Mapping[str, Defined], seen: frozenset[int] = frozenset()) -> set[str]:
@@ -42,24 +43,30 @@ def recurring(text: Text) -> set[str]:
     return loops | {a for a in reads if reach[a] & loops}
 
 
-def solved(text: Text) -> None:
-    """Compare the closed forms with the recursion that they solve.
+def solved(text: Text) -> dict[str, Stated]:
+    """Compare the closed forms with the recursion that they solve; return the truncations, which say more.
 
     Raises:
         Astray: one says nothing, or is left out.
     """
     if "Closed" not in text.sections:
-        return
+        return {}
     here, never = text.sections["Closed"], recurring(text)
-    found: dict[str, Term] = {}
-    for name, timed, equation in theorems(text):
+    found, split, closed = dict[str, Term](), list[tuple[str, str, Term]](), dict[str, Term]()
+    for name, uses, timed, equation in theorems(text):
         left, right = equation[2:]
         plain = name.rstrip("'")
         if plain in found:
             raise Astray(f"the theorem {name} stands there twice")
         found[plain] = left
+        if plain == "closed_form":
+            closed[FORM] = right
+        if uses:
+            split.append((name, uses, equation))
         sides = (left, right) if plain == "forms_agree" else (right,)
-        recurs = sorted(set().union(*(used(side, here) for side in sides)) & never)
+        # a gradient of an initial state stands in truncations as a whole
+        known = {n: d for n, d in here.items() if not n.startswith("dL_d")} if uses else here
+        recurs = sorted(set().union(*(used(side, known) for side in sides)) & {*never, str(left[1])})
         if recurs or left == right:
             both = ", ".join(recurs) or "the same"
             raise Astray(f"the theorem {name} is no closed form: {both} stands on both sides")
@@ -70,29 +77,41 @@ def solved(text: Text) -> None:
     gradients = {n[4:] for n in here if n.startswith("dL_d") and used(("name", n), here) & never}
     missing = [n for n in NEEDED if n not in found]
     missing += [f"sum_{n}" for n in sorted(gradients) if f"sum_{n}".rstrip("'") not in found]
+    missing += [f"{TOTAL}{n}" for n in sorted(gradients) if _over_time(here[f"dL_d{n}"].body, here, never)
+                and f"{TOTAL}{n}".rstrip("'") not in found]
     if missing:
         raise Astray(f"there is no theorem {missing[0]}")
+    return {name.rstrip("'"): stated(name, uses, equation, closed.get(name.rstrip("'")))
+            for name, uses, equation in split}
+
+
+def _over_time(e: object, here: Mapping[str, Defined], never: set[str]) -> bool:
+    """Whether a sum over time reads an adjoint that recurs."""
+    if not isinstance(e, tuple):
+        return False
+    return (e[:1] == ("sum",) and bool(named(e) & never)) or any(_over_time(a, here, never) for a in e)
 
 
 def _left_side(plain: str, name: str, head: Term, here: Mapping[str, Defined], never: set[str]) -> None:
     if plain == "forms_agree":
         return
     called = str(head[1]) if head[:1] == ("name",) else ""
-    good = called.removeprefix("dL_d").rstrip("'") == plain[4:] and called.startswith("dL_d") \
-        if plain.startswith("sum_") else bool(used(head, here) & never)
+    about = next((plain.removeprefix(kind) for kind in ("sum_", TOTAL) if plain.startswith(kind)), None)
+    good = called.startswith("dL_d") and called.removeprefix("dL_d").rstrip("'") == about \
+        if about is not None else bool(used(head, here) & never)
     if not good:
         raise Astray(f"the theorem {name} is about something else: {called or head}")
 
 
-def theorems(text: Text) -> Iterator[tuple[str, bool, Term]]:
-    """(name, whether it is about a time, equation) of every theorem of the section."""
+def theorems(text: Text) -> Iterator[tuple[str, str, bool, Term]]:
+    """(name, its number of uses, whether it is about a time, equation) of every theorem of the section."""
     for trail, s in text.statement:
         if trail[-1:] == ("Closed",) and s.words[0] == "Theorem":
             match = THEOREM.fullmatch(s.text)
             try:
-                equation = read(match[4]) if match else ()
+                equation = read(match[5]) if match else ()
             except NotRead as error:
                 raise Astray(f"line {s.line}: the theorem {s.words[1]} cannot be read: {error}") from error
-            if match is None or equation[:2] != ("binary", "=") or bool(match[2]) != bool(match[3]):
+            if match is None or equation[:2] != ("binary", "=") or bool(match[3]) != bool(match[4]):
                 raise Astray(f"line {s.line}: the theorem {s.words[1]} is no equation")
-            yield match[1], bool(match[2]), equation
+            yield match[1], (match[2] or "").strip(), bool(match[3]), equation

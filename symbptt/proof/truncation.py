@@ -7,11 +7,13 @@ trajectories; Tallec and Ollivier 2017, Unbiasing truncated backpropagation thro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from sympy import MatrixSymbol
 
+from symbptt.bptt.backward import Template
 from symbptt.bptt.closed import ClosedForm, LetterNames, terminal
 from symbptt.expr.build import children, plus, rebuild
 from symbptt.expr.index import Index, IndexVar, index, t
@@ -27,22 +29,45 @@ from symbptt.expr.nodes import (
     Scale,
     Sum,
     Times,
+    Zero,
 )
-from symbptt.expr.walk import substitute
+from symbptt.expr.walk import substitute, visit
 from symbptt.model.spec import Model
 from symbptt.proof.prover import Prover
 from symbptt.proof.script import Ref
-from symbptt.proof.statement import Definition
+from symbptt.proof.statement import Definition, Theorem
 
 FIRST = Index(1)
 
+USES = IndexVar("uses")
+"""The uses that a window of any width keeps."""
+
+
+@dataclass(frozen=True)
+class Halves:
+    """whole = kept + left_out, and what no window touches."""
+
+    whole: Matrix
+    kept: Matrix
+    left_out: Matrix
+    once: tuple[Matrix, ...] = ()
+
+    @property
+    def right(self) -> Matrix:
+        """Kept, left out, and what no window touches."""
+        return plus([self.kept, self.left_out, *self.once])
+
 
 class Truncation:
-    """Proofs about a window of `uses` uses of the weights, for one model and symbolic T."""
+    """Proofs about a window of `uses` uses of the weights, for one model and symbolic T.
 
-    def __init__(self, prover: Prover, closed: ClosedForm, uses: int) -> None:
+    A window may be a number, or a variable of which no more is known than that it is ≥ 0.
+    """
+
+    def __init__(self, prover: Prover, closed: ClosedForm, uses: int | IndexVar) -> None:
         self.prover, self.closed, self.script = prover, closed, prover.script
-        self.uses, self.last = uses, prover.last
+        self.uses, self.last = index(uses), prover.last
+        self.known = (*prover.range, *((self.uses,) if self.uses.terms else ()))
         self._split: Ref | None = None
 
     def split(self) -> Ref:
@@ -61,7 +86,7 @@ class Truncation:
             empty = s.axiom("sum_empty", *s[inside].right.args[1].args)
             both = Plus(s[longer].right, s[inside].right.args[1])
             outside = s.chain(longer, s.sym(s.then_ring(s.congruence(both, {1: empty}), s[longer].right)))
-            known = self.prover.range
+            known = self.known
             whole = s.apply("cases", (s.entail(inside, (*known, within)), s.entail(outside, (*known, beyond))), within)
             self._split = s.chain(s.entail(self.prover.solution, known), whole)
         return self._split
@@ -74,15 +99,24 @@ class Truncation:
 
     def total(self, name: str) -> Ref:
         """For 1 ≤ t ≤ T: ∂L/∂v_t as what the window keeps and the remainder."""
-        return self.prover.inserted(name, self.split, self._windowed, self.prover.range)
+        return self.prover.inserted(name, self.split, self._windowed, self.known)
 
     def gradient(self, left: Adjoint) -> Ref:
         """The gradient of a parameter as Σ over the kept uses and Σ over the uses that are left out."""
         s = self.script
         done = s.apply("definition", (), str(left))
-        done = s.then_rewrite(done, self._windowed)
+        done = s.then_rewrite(done, self._windowed, self.known[2:])
         done = s.chain(done, s.pull_sums(s[done].right))
         return s.then_rewrite(done, lambda e: self._apart(e) if type(e) is Sum and e.var == t else None)
+
+    def theorems(self) -> Iterator[tuple[str, Ref]]:
+        """(name, theorem) of G_t, under the name "", and of every parameter whose gradient the window changes."""
+        yield "", self.split()
+        template = self.prover.template
+        for symbol in (*template.model.parameters, *template.model.static):
+            ref = self.gradient(Adjoint(symbol)) if template.uses(symbol.name) else None
+            if ref is not None and self._touched(self.script[ref].right):
+                yield symbol.name, ref
 
     def _apart(self, whole: Sum) -> Ref | None:
         """Σ_t (kept + left out) = Σ_t kept + Σ_t left out."""
@@ -106,6 +140,40 @@ class Truncation:
             return None
         return self.script.instance(self.total(e.of.family.name), {t: e.of.time})
 
+    def halves(self, theorem: Theorem) -> Halves:
+        """The sides of a theorem of a window, kept and left out apart also where one word holds both."""
+        first, *others = summands(theorem.right)
+        if not isinstance(first, Sum) or first.var != t:
+            return Halves(theorem.left, first, others[0])
+        late = [a for a in others if type(a) is Sum and a.var == t]
+        words = [a for whole in (first, *late) for a in summands(whole.body)]
+        touched = list(filter(self._touched, words))
+        kept, left_out = (Sum(plus([self._half(a, behind) for a in some]), *first.args[1:])
+                          for some, behind in ((words, False), (touched, True)))
+        return Halves(theorem.left, kept, left_out, tuple(a for a in others if a not in late))
+
+    def _touched(self, e: Matrix) -> bool:
+        """Whether a sum of the window stands in e."""
+        return any(self._behind(a) is not None for a in visit(e))
+
+    def _behind(self, e: Matrix) -> bool | None:
+        """Whether a sum stands behind the window; None for what is neither behind nor inside."""
+        if type(e) is not Sum or e.var == t:
+            return None
+        return True if e.lo == index(t) + self.uses else False if e.hi == index(t) + self.uses - 1 else None
+
+    def _half(self, e: Matrix, behind: bool) -> Matrix:
+        """The words of e, each of them linear in the sums of the window, without those of the other half."""
+        if self._behind(e) is not None:
+            return e if self._behind(e) == behind else Zero(*e.shape)
+        parts = children(e) if not isinstance(e, Derivative) else ()
+        found = tuple(self._half(a, behind) for a in parts)
+        if found == parts:
+            return e
+        if type(e) is Plus:
+            return plus(found, like=e)
+        return Zero(*e.shape) if any(type(a) is Zero for a in found) else rebuild(e, found)
+
     def chunk(self, end: IndexVar) -> Ref:
         """For 1 ≤ t ≤ e ≤ T: G_t = Σ_{i=t}^{e} word(t, i) + Σ_{i=e+1}^{T} word(t, i), for a chunk that ends at e."""
         s, here = self.script, index(t)
@@ -113,6 +181,21 @@ class Truncation:
         law = s.axiom("sum_split", *total.args[:3], index(end), self.last)
         known = (here - 1, index(end) - t, self.last - end)
         return s.chain(s.entail(self.prover.solution, known), s.entail(law, known))
+
+
+def summands(e: Matrix) -> Iterator[Matrix]:
+    """The summands of a sum, also of those that stand in it."""
+    for a in e.args if type(e) is Plus else ():
+        yield from summands(a)
+    if type(e) is not Plus:
+        yield e
+
+
+def every_window(template: Template, closed: ClosedForm) -> Iterator[tuple[str, Halves]]:
+    """(name, halves) of G_t, under the name "", and of the gradients of parameters, for windows of any width."""
+    cut = Truncation(Prover(template, closed), closed, USES)
+    for name, ref in cut.theorems():
+        yield name, cut.halves(cut.prover.proved(name, ref).theorem)
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,14 @@ SETTINGS = ("Set Implicit Arguments. Unset Strict Implicit. Unset Printing Impli
             "Import GRing.Theory Num.Theory numFieldNormedType.Exports.",
             "Local Open Scope ring_scope.")
 
-HEADER = (
+STATED = (
     "",
     "What is stated. Section Forward is the model as it was written, for any number T of steps and any sizes; every",
     "family is a column, so this is one sample, and gradients of several are summed. Section Backward holds the",
     "recursion of the gradients and the gradients, as the engine derived them: g_v t is the derivative of L by v at",
     "time t, e_v t what the losses send to it directly, dL_dv the gradient of v.",
+)
+PROVED = (
     "",
     "What is proved. formal_gradient: whoever satisfies the recursion has the derivative of L along every line through",
     "the point, in dual numbers, over any commutative ring, for any functions with the slopes of the rule table; it",
@@ -33,11 +35,18 @@ HEADER = (
     "rests on the three classical axioms of mathcomp-analysis, and on the hypotheses in front of it: that dl is the",
     "gradient of a loss l of which nothing else is known, that no argument of a function with a kink stands at the",
     "kink, that numbers by which is divided are not zero.",
+)
+SOLVED = (
+    "closed_form and reversed_form: the solution of the recursion as a sum. sum_...: the gradients with it put in.",
+    "truncated_...: truncated back-propagation, for any number of uses of the weights; the first sum is what a window",
+    "of so many uses keeps, the second what it leaves out. All of these hold for every T and rest on no axiom.",
+)
+LACKING = (
     "",
     "What is not: floating point; more than the derivative along every line. On what a theorem rests Coq tells whom",
     "asks below the last line: Print Assumptions gradient.",
 )
-"""What a reader is told first."""
+"""What a reader is told first; SOLVED where the recursion has a closed form."""
 
 
 @dataclass
@@ -57,14 +66,15 @@ def certificate(derivation: Derivation) -> str:
         NotCovered: the model holds something that certificates do not state.
     """
     made = Statement(derivation)
-    solutions, _ = closed_blocks(made)
+    solutions = closed_blocks(made)
     proof = AdjointProof(Edges(made))
     sections = [forward(made), backward(made, proof), reals(proof)]
     if solutions:
         sections[1].blocks += nested("Closed", solutions)
+    header = [*STATED, *PROVED, *(SOLVED if solutions else ()), *LACKING]
     sizes = " ".join([*(made.names.size_name(s.name) for s in made.model.sizes), "T"])
     return environment().get_template("coq/certificate.v.jinja").render(
-        stamp=stamp(derivation, "certificate"), header=HEADER, outer="Certificate", sizes=sizes,
+        stamp=stamp(derivation, "certificate"), header=header, outer="Certificate", sizes=sizes,
         imports=[*IMPORTS, f"From symbptt Require Import {' '.join(LIBRARY)}.", "From symbptt Require formal real.",
                  *SETTINGS],
         words={"given": "What is given and what has gradients; the state of one step."},

@@ -1,7 +1,9 @@
-"""The closed forms of a certificate: what solves the recursion, and the gradients with the solution put in.
+"""The closed forms of a certificate: what solves the recursion, the gradients with the solution put in, and what a
+window of any number of uses of the weights keeps of them and leaves out.
 
-Every statement is a line of the derivation. The script of each follows from where its adjoints stand: those that are
-not carried are replaced by their equations, those that are carried by the solution, and the rest is algebra.
+Every statement is a line of the derivation, or one about truncation with a variable for the number of uses. The script
+of each follows from where its adjoints stand: those that are not carried are replaced by their equations, those that
+are carried by the solution, and the rest is algebra.
 """
 
 from __future__ import annotations
@@ -11,13 +13,15 @@ from functools import cached_property
 
 from sympy import Expr
 
+from symbptt.bptt.backward import template
 from symbptt.bptt.closed import ClosedForm
 from symbptt.derivation import Line
 from symbptt.expr.build import plus
-from symbptt.expr.index import Index, index, t
+from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Block, Direct, Identity, Matrix, Plus, Sum, Times, Zero
 from symbptt.expr.walk import free_indices, substitute, visit
 from symbptt.proof.statement import Definition
+from symbptt.proof.truncation import USES, Halves, every_window
 from symbptt.render.certificate_math import Level, nat
 from symbptt.render.certificate_model import Statement
 
@@ -25,24 +29,23 @@ LIBRARY = ("closed", "solved")
 """The files of the library that the closed forms need."""
 
 
-def closed_blocks(made: Statement) -> tuple[list[str], list[str]]:
-    """The blocks about closed forms and the names of their theorems; none where no adjoint recurs.
+def closed_blocks(made: Statement) -> list[str]:
+    """The blocks about closed forms; none where no adjoint recurs.
 
     To be called before anything else of the statement is printed: the denominators of the closed forms are given too.
     """
     if made.derivation.closed is None:
-        return [], []
-    ClosedProof(made, made.derivation.closed).blocks()  # finds the denominators, which the scripts depend on
-    proof = ClosedProof(made, made.derivation.closed)
-    return proof.blocks(), proof.theorems
+        return []
+    split = list(every_window(template(made.model), made.derivation.closed))
+    ClosedProof(made, made.derivation.closed, split).blocks()  # finds the denominators, which the scripts depend on
+    return ClosedProof(made, made.derivation.closed, split).blocks()
 
 
 class ClosedProof:
     """The closed forms of one model."""
 
-    def __init__(self, made: Statement, closed: ClosedForm) -> None:
-        self.made, self.closed, self.print = made, closed, made.print
-        self.theorems: list[str] = []
+    def __init__(self, made: Statement, closed: ClosedForm, split: list[tuple[str, Halves]]) -> None:
+        self.made, self.closed, self.print, self.split = made, closed, made.print, split
         self.rules = {d.left.of.family.name: d for d in made.unknowns if type(d.left) is Adjoint}
         self.carried = [v.name for v in closed.carried]
         self.letters = {d.left: d for d in closed.letters}
@@ -62,6 +65,8 @@ class ClosedProof:
         lemmas = [*self.starts(), *map(self.within, self.eliminated), *self.recurrence(), *self.solutions(),
                   *self.parts()]
         lemmas += [self.total(line) for line in self.made.derivation.of_kind("total")]
+        for name, halves in self.split:
+            lemmas += self.truncated(name, halves)
         facts = ["Hypothesis rec : recursion."]
         if self.made.names.common > 1:
             q = self.made.names.common
@@ -72,7 +77,6 @@ class ClosedProof:
 
     def theorem(self, name: str, statement: str, script: str) -> str:
         """A theorem whose assumptions are printed at the end."""
-        self.theorems.append(name)
         return f"Theorem {name}{statement}.\nProof.\n{script}\nQed."
 
     # Letters.
@@ -286,8 +290,8 @@ class ClosedProof:
 
     # The gradients with the solution put in.
 
-    def put_in(self, e: Matrix) -> str:
-        """Rewrites that replace the adjoints in e by the solution."""
+    def put_in(self, e: Matrix, solved: Callable[[Index], str]) -> str:
+        """Rewrites that replace the adjoints in e by the solution; `solved` is the theorem for the time of one."""
         found = self.order(e, lambda a: a.of.family.name in self.carried)
         opened = [f"/{self.gradient(a)}" for a in found if self.family(a) is None]
         known = [a for a in found if self.family(a) is not None]
@@ -295,7 +299,7 @@ class ClosedProof:
         carried = [a for a in known if a.of.family.name in self.carried]
         texts += [f"?({self.name('part', a.of.family.name)} {nat(self.made.names, a.of.time).at(Level.ATOM)})"
                   for a in carried if self.closed.select[a.of.family.name] is not None]
-        texts += [f"?{self.solved(time)}" for time in dict.fromkeys(a.of.time for a in carried)]
+        texts += [f"?{solved(time)}" for time in dict.fromkeys(a.of.time for a in carried)]
         if any(not a.of.time.terms for a in known):
             lagged = [n for n in self.made.model.defined if self.made.lagged(n)]
             texts += ["?at_lagSS", "?at_lagS0", "?at_lag0", *(f"?{self.name('start', n)}" for n in lagged)]
@@ -311,28 +315,73 @@ class ClosedProof:
             return f"({self.name('last_form')} tT)"
         if self.at_last is not None and time == Index(1):
             return f"({self.name('last_form')} (t := 1) some)"
+        return self.by_closed_form(time)
+
+    def by_closed_form(self, time: Index) -> str:
+        """The closed form at one time, whatever the losses are."""
         return f"({self.name('closed_form')} {self.positive(time)})"
+
+    @property
+    def by_ranges(self) -> str:
+        """The tactic that closes an equation of sums over i, range by range."""
+        families = ", ".join(self.made.names.variable(n) for n in self.made.model.defined)
+        # families as variables: at a given time they would be computed again and again
+        return f"generalize {families}; intros; by_ranges ltac:({self.fact})"
 
     def total(self, line: Line) -> str:
         """A gradient with every carried adjoint in closed form."""
-        d = next(d for d in self.made.sums if d.left == line.left)
-        name, right, timed = self.made.gradient_name(d), line.forms[-1], d.lo is not None
-        families = ", ".join(self.made.names.variable(n) for n in self.made.model.defined)
-        # families as variables: at a given time they would be computed again and again
-        close = f"generalize {families}; intros; by_ranges ltac:({self.fact})"
-        inside = "have t1 := proj1 (andP tT); "
+        d, right = self.definition(line.left), line.forms[-1]
+        name, timed = self.made.gradient_name(d), d.lo is not None
+        statement = f"{' t : (1 <= t <= T)%N ->' if timed else ' :'} {name}{' t' * timed} =\n  {self.print(right)}"
+        script = self.put_together(d, right, self.solved)
+        return self.theorem(self.name("sum", name.removeprefix("dL_d")), statement, script)
+
+    def definition(self, left: Matrix) -> Definition:
+        """The definition of a gradient."""
+        return next(d for d in self.made.sums if d.left == left)
+
+    def put_together(self, d: Definition, right: Matrix, solved: Callable[[Index], str]) -> str:
+        """The script that puts the solution into a gradient, whose closed form is `right`."""
+        name, timed = self.made.gradient_name(d), d.lo is not None
+        close, inside = self.by_ranges, "have t1 := proj1 (andP tT); "
         if timed:
-            script = f"move=> tT; {inside}rewrite /{name}; {self.put_in(d.right)}{close}."
-        elif over_time(d.right) and over_time(right):
+            return f"move=> tT; {inside}rewrite /{name}; {self.put_in(d.right, solved)}{close}."
+        if over_time(d.right) and over_time(right):
             first, *once = d.right.args if type(d.right) is Plus else [d.right]
             script = f"rewrite /{name}"
             if once:
-                script += f" -?addrA; apply: add_both; last by ({self.put_in(plus(once))}{close})"
-            script += f".\napply: eq_big_nat => t tT; {inside}{self.put_in(first.body)}{close}."
-        else:
-            script = f"rewrite /{name}; {self.put_in(d.right)}{close}."
-        statement = f"{' t : (1 <= t <= T)%N ->' if timed else ' :'} {name}{' t' * timed} =\n  {self.print(right)}"
-        return self.theorem(self.name("sum", name.removeprefix("dL_d")), statement, script)
+                script += f" -?addrA; apply: add_both; last by ({self.put_in(plus(once), solved)}{close})"
+            return f"{script}.\napply: eq_big_nat => t tT; {inside}{self.put_in(first.body, solved)}{close}."
+        return f"rewrite /{name}; {self.put_in(d.right, solved)}{close}."
+
+    # What a window keeps.
+
+    def truncated(self, name: str, halves: Halves) -> Iterator[str]:
+        """Full = kept + left out, of the stacked adjoints or the gradient of a parameter."""
+        uses, right = self.made.names.index(USES), self.print(halves.right)
+        if not name:
+            statement = f" {uses} t : (0 < t)%N -> {self.print(halves.whole)} =\n  {right}"
+            yield self.theorem(self.name("truncated_form"), statement,
+                               f"by move=> t1; rewrite ({self.name('closed_form')} t1); apply: sum_window.")
+            return
+        d, whole = self.definition(halves.whole), entire(halves)
+        gradient = self.made.gradient_name(d)
+        variable = gradient.removeprefix("dL_d")
+        full = self.name("sum", variable)
+        if all(line.left != d.left or line.forms[-1] != whole for line in self.made.derivation.of_kind("total")):
+            full = self.name("whole", variable)
+            yield f"Lemma {full} : {gradient} =\n  {self.print(whole)}.\nProof.\n" \
+                  f"{self.put_together(d, whole, self.by_closed_form)}\nQed."
+        apart = f"sum_apart_and _; last by {self.fact}" if halves.once else "sum_apart"
+        yield self.theorem(self.name("truncated_sum", variable), f" {uses} : {gradient} =\n  {right}",
+                           f"rewrite {full}{' -?addrA' * bool(halves.once)}; apply: {apart}.\n"
+                           f"by move=> t _; first [apart | rewrite !(sum_window _ t {uses} T.+1); {self.fact}].")
+
+
+def entire(halves: Halves) -> Matrix:
+    """What a window splits, which is what one that ends at T keeps."""
+    kept = halves.kept
+    return plus([Sum(substitute(kept.body, {USES: index(T) + 1 - t}), *kept.args[1:]), *halves.once])
 
 
 def over_time(e: Matrix) -> bool:

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from sympy import Add, Expr, Integer, MatrixSymbol, Mul, Pow, Rational, Symbol
 
 from symbptt.expr import nodes
-from symbptt.expr.index import Index, IndexVar, T
+from symbptt.expr.index import Index, IndexVar, T, index
 from symbptt.expr.nodes import ONE, Adjoint, At, Identity, Matrix, Ones, Plus, Scale, Zero
 from symbptt.model.functions import LOSSES, VECTOR_FUNCTIONS
 from symbptt.model.spec import Model, initial_name
+from symbptt.proof.truncation import USES
 from symbptt.render.certificate_names import Names
 
 
@@ -344,9 +345,10 @@ class Printer:
         return Piece(f"\\big[mulmx/1%:M]_({self.range(e)}) {self.piece(e.body).at(Level.APPLICATION)}", Level.BIG)
 
     def range(self, e: nodes.Binder) -> str:
-        """lo <= i < hi + 1."""
+        """lo <= i < hi + 1; a window ends at T at the latest, beyond which the engine's words are zero."""
         lo, hi = nat(self.names, e.lo), nat(self.names, e.hi + 1)
-        return f"{lo.text} <= {self.names.index(e.var)} < {hi.text}"
+        end = f"minn {hi.at(Level.ATOM)} {nat(self.names, index(T) + 1).text}" if e.hi.coefficient(USES) else hi.text
+        return f"{lo.text} <= {self.names.index(e.var)} < {end}"
 
     def block(self, e: nodes.Block) -> Piece:
         """Blocks by selections of rows and columns: Σ E_p A E_qᵀ without zero blocks."""

@@ -48,6 +48,8 @@ from symbptt.render.words import LANGUAGES, Language
 from symbptt.render.words_proofs import ENGLISH, KINDS
 
 RING = Phrase("reasons", "ring")
+ROWS = 6
+"""A longer chain is printed as several, each from where the one before ended: math in a browser has a limit."""
 
 
 def proofs(name: str, groups: Mapping[int | None, Iterable[ProvedStatement]], form: Format,
@@ -161,7 +163,11 @@ class _Pages:
     def _chain(self, q: Told, chain: Chain) -> Iterator[Item]:
         rows = merged(chain.left, [(link.right, self._reason(q, link)) for link in chain.links])
         if rows:
-            yield Display(chain.left, tuple(rows))
+            left = chain.left
+            for start in range(0, len(rows), ROWS):
+                part = tuple(rows[start:start + ROWS])
+                yield Display(left, part)
+                left = part[-1].right
         else:
             yield paragraph("proofs_same", equation=Equal(chain.left, chain.left))
 

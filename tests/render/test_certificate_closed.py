@@ -10,9 +10,16 @@ import pytest
 
 from symbptt import api
 from symbptt.derive import derive
-from symbptt.model.read import loads
+from symbptt.expr.index import t
+from symbptt.expr.nodes import Zero
+from symbptt.model.read import load, loads
 from symbptt.proof.checker import Verdict, check
+from symbptt.proof.guard import guard
+from symbptt.proof.oracle import Oracle
+from symbptt.proof.truncation import USES, summands
+from symbptt.proof.windows import engine
 from symbptt.render.certificate import certificate
+from tests.conftest import FILES
 
 SOLVED = """
 name = "accumulator"
@@ -35,6 +42,12 @@ term = "l(o, y)"
 """
 FEEDFORWARD = SOLVED.replace('h = "h[t-1] + x"', 'h = "x"').replace('[states]\nh = "h"\n', "")
 WITHOUT = (r"^Section Adjoint\.\n.*^End Formal\.\n", r"^\(\* [^*]*\*\)\nSection Real\.\n.*^End Real\.\n")
+
+TWICE = SOLVED.replace('x = "h"', 'x = "h"\nuses = "h"') \
+    .replace('"h[t-1] + x"', '"tanh(uses * (W @ h[t-1]) + x)"') \
+    .replace("[parameters]", '[parameters]\nW = "h, h"').replace("[equations]", '[initial]\nh = "W @ z"\n[equations]') \
+    .replace("[states]", '[static]\nz = "h"\n[states]')
+"""An input under the name of the number of uses, and a weight that is used before the first step too."""
 
 LIES = [
     pytest.param("elman", r"\\sum_\(t <= (\w+) <", r"\\sum_(t.+1 <= \1 <", id="the sum starts at t + 1"),
@@ -73,6 +86,69 @@ def test_the_closed_forms_are_stated_as_the_engine_has_them() -> None:
     assert r"Theorem sum_h_0 : dL_dh_0 = \sum_(1 <= i < T.+1) mxpow W_hh^T i *m W_qh^T *m g_o i." in words
 
 
+def said(text: str, theorem: str) -> str:
+    """What a theorem says, on one line."""
+    found = re.search(rf"^Theorem {theorem} (.*?)\.\nProof", text, re.MULTILINE | re.DOTALL)
+    assert found is not None, theorem
+    return " ".join(found[1].split())
+
+
+def test_truncations_are_stated_for_every_number_of_uses() -> None:
+    text = certificate(derive(api.load("linear")))
+    word = r"mxpow W_hh^T (i - t)%N *m (W_qh^T *m g_o i)"
+    assert said(text, "truncated_form") == r"uses t : (0 < t)%N -> g_h t = \sum_(t <= i < minn (t + uses)%N T.+1) " \
+        rf"{word} + \sum_((t + uses)%N <= i < T.+1) {word}"
+    word = r"mxpow W_hh^T (i - t)%N *m W_qh^T *m g_o i *m (h t.-1)^T"
+    assert said(text, "truncated_sum_W_hh") == r"uses : dL_dW_hh = \sum_(1 <= t < T.+1) " \
+        rf"(\sum_(t <= i < minn (t + uses)%N T.+1) {word}) + " \
+        rf"\sum_(1 <= t < T.+1) (\sum_((t + uses)%N <= i < T.+1) {word})"
+    assert "truncated_sum_W_qh" not in text  # which the recursion does not enter
+
+
+def test_a_given_number_of_uses_changes_nothing() -> None:
+    every, two = (certificate(derive(api.load("elman"), truncate=uses)) for uses in (None, 2))
+    assert every.partition("Section")[2] == two.partition("Section")[2]
+
+
+def test_a_use_before_the_first_step_is_left_whole() -> None:
+    text = certificate(derive(loads(TWICE)))
+    assert said(text, "truncated_sum_W").startswith("uses' : dL_dW = ")
+    assert said(text, "truncated_sum_W").endswith(" + dL_dh_0 *m z^T")
+
+
+WINDOWED = ["linear", "second-order", "elman", "masked_weight", "last_loss", "two_starts", "two_losses",
+            "teacher_forcing", "lag_three_only", "constants"]
+NAMES = [pytest.param(n, marks=pytest.mark.slow if n not in WINDOWED[:5] else ()) for n in WINDOWED]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("uses", [1, 2, 5])
+def test_what_is_kept_is_what_the_engine_keeps_of_a_given_window(name: str, uses: int) -> None:
+    """The lines of `derive --truncate` beside those with a variable, with which certificates are compared."""
+    model = load(FILES[name]) if name in FILES else api.load(name)
+    d = derive(model, truncate=uses)
+    truth = Oracle(model, 4, 3, d.closed.letters)
+    every = engine(model).halves
+    lines = {f"truncated_sum_{line.name}" if line.name else "truncated_form": line for line in d.of_kind("truncated")}
+    assert lines.keys() == every.keys()
+    for key, line in lines.items():
+        halves = every[key]
+        for time in (1, 3, 4) if key == "truncated_form" else (1,):
+            at = {t: time, USES: uses}
+            kept, *others = summands(line.forms[-1])
+            assert truth.value(line.forms[-1], at) == truth.value(halves.right, at)
+            assert truth.value(halves.left_out, at) == truth.value(Zero(*kept.shape), at) or uses < 4
+            if len(others) == 1 + len(halves.once):  # not where one word holds both halves
+                assert truth.value(kept, at) == truth.value(halves.kept, at)
+                assert truth.value(others[0], at) == truth.value(halves.left_out, at)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_halves_of_a_window_are_compared_by_value(name: str) -> None:
+    model = load(FILES[name]) if name in FILES else api.load(name)
+    guard(model, certificate(derive(model)))
+
+
 def test_without_a_recurrence_there_is_no_closed_form() -> None:
     assert "Section Closed" in certificate(derive(loads(SOLVED)))
     text = certificate(derive(loads(FEEDFORWARD)))
@@ -83,10 +159,12 @@ def test_without_a_recurrence_there_is_no_closed_form() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["elman", "stacked", "second-order"])
 def test_coq_proves_the_closed_forms(name: str) -> None:
+    """The truncations among them."""
     d = derive(api.load(name))
     verdict = checked(solutions(certificate(d)))
     assert verdict.accepted, verdict.reason
-    assert len(verdict.theorems) == 3 + len(d.of_kind("total"))
+    split = derive(api.load(name), truncate=2).of_kind("truncated")
+    assert len(verdict.theorems) == 3 + len(d.of_kind("total")) + len(split)
     assert not any(theorem.axioms for theorem in verdict.theorems)
 
 

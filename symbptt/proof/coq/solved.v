@@ -24,6 +24,45 @@ Lemma last_term (V : zmodType) t T (F : nat -> V) : (t <= T)%N ->
   (forall i, (t <= i < T)%N -> F i = 0) -> \sum_(t <= i < T.+1) F i = F T.
 Proof. by move=> tT F0; rewrite big_nat_recr //= big_nat big1 ?add0r. Qed.
 
+(* truncated back-propagation: what a window of so many uses keeps, and what it leaves out *)
+Section Window.
+Variable V : zmodType.
+Implicit Types F G H : nat -> V.
+Lemma sum_window F t uses n :
+  \sum_(t <= i < n) F i = \sum_(t <= i < minn (t + uses) n) F i + \sum_(t + uses <= i < n) F i.
+Proof.
+case: (leqP (t + uses) n) => [inside|beyond]; first by rewrite (@big_cat_nat _ _ _ (t + uses)) // leq_addr.
+by rewrite [X in _ + X]big_geq ?addr0 // ltnW.
+Qed.
+(* a sum whose terms are kept and left out in part *)
+Lemma sum_apart F G H m n : (forall t, (m <= t < n)%N -> F t = G t + H t) ->
+  \sum_(m <= t < n) F t = \sum_(m <= t < n) G t + \sum_(m <= t < n) H t.
+Proof. by move=> FGH; rewrite -big_split; apply: eq_big_nat. Qed.
+(* beside what no window touches *)
+Lemma sum_apart_and F G H m n a b : (forall t, (m <= t < n)%N -> F t = G t + H t) -> a = b ->
+  \sum_(m <= t < n) F t + a = \sum_(m <= t < n) G t + (\sum_(m <= t < n) H t + b).
+Proof. by move=> /sum_apart-> ->; rewrite addrA. Qed.
+Lemma apart_add (a b k k' l l' : V) : a = k + l -> b = k' + l' -> a + b = k + k' + (l + l').
+Proof. by move=> -> ->; rewrite addrACA. Qed.
+Lemma apart_left (a b k l : V) : a = k + l -> a + b = k + b + l.
+Proof. by move=> ->; rewrite addrAC. Qed.
+Lemma apart_right (a b k l : V) : b = k + l -> a + b = a + k + l.
+Proof. by move=> ->; rewrite addrA. Qed.
+Lemma apart_opp (a k l : V) : a = k + l -> - a = - k + - l.
+Proof. by move=> ->; rewrite opprD. Qed.
+End Window.
+Lemma apart_scale (R : ringType) (V : lmodType R) (c : R) (a k l : V) : a = k + l -> c *: a = c *: k + c *: l.
+Proof. by move=> ->; rewrite scalerDr. Qed.
+(* sums of sums, summand by summand; some of them the window may not touch *)
+Ltac apart := lazymatch goal with
+  | |- ?a + ?b = ?k + ?b + ?l => refine (apart_left _ _); apart
+  | |- ?a + ?b = ?a + ?k + ?l => refine (apart_right _ _); apart
+  | |- _ + _ = _ + _ + (_ + _) => refine (apart_add _ _); apart
+  | |- - _ = - _ + - _ => refine (apart_opp _); apart
+  | |- _ *: _ = _ *: _ + _ *: _ => refine (apart_scale _ _); apart
+  | |- _ => apply: sum_window
+  end.
+
 (* a factor taken out of a power whose exponent is a distance *)
 Lemma mxpow_far (R : ringType) n (A : 'M[R]_n) t i : (t < i)%N -> mxpow A (i - t) = A *m mxpow A (i - t).-1.
 Proof. by rewrite -subn_gt0; case: (i - t)%N. Qed.
