@@ -20,6 +20,7 @@ DATA: dict[str, tuple[str, ...]] = {}
 CONSTANTS: dict[str, float] = {}
 TARGETS: tuple[str, ...] = ()
 CLOCK = ""
+SCHEDULE = "auto"
 
 
 def forward(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Array]:
@@ -232,6 +233,64 @@ def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:
 def _stacked(steps: Steps, T: int, back: int = 0) -> Array:
     """The steps at 1 … T, or as many times back, as a stack."""
     return np.stack([steps[t - back] for t in range(1, T + 1)])
+
+
+def _recur(stack: Array, *matrices: Array | None) -> None:
+    """The linear recurrence stack[t] += Σ_k stack[t - k] @ matrices[k - 1] in place, behind as many given steps.
+
+    Step by step; or, by the closed form, in chunks of c steps: all chunks run at once from zero, their ends are carried
+    from one to the next by the c-th power of the transition, and all run again from where they begin. That is twice the
+    arithmetic in 2 c + T / c products instead of T.
+    """
+    lags, (B, n), T = len(matrices), stack.shape[1:], len(stack) - len(matrices)
+    c = _chunk_length(T, B, n, lags)
+    whole = T // c * c if c else 0
+    if whole:
+        states = [np.zeros((whole // c, B, n), stack.dtype) for _ in matrices]
+        ends = np.concatenate(_swept(stack, c, states, matrices, keep=False), axis=-1)
+        power = np.linalg.matrix_power(_transition(matrices, n, stack.dtype), c)
+        begins = np.empty_like(ends)
+        begins[0] = np.concatenate(list(stack[:lags]), axis=-1)
+        for k in range(1, len(begins)):
+            np.dot(begins[k - 1], power, out=begins[k])
+            begins[k] += ends[k - 1]
+        _swept(stack, c, [np.ascontiguousarray(s) for s in np.split(begins, lags, axis=-1)], matrices, keep=True)
+    work = np.empty((B, n), stack.dtype)
+    for steps in zip(*(stack[whole + k :] for k in range(lags + 1)), strict=False):
+        for k, matrix in enumerate(matrices, start=1):
+            if matrix is not None:
+                np.dot(steps[lags - k], matrix, out=work)
+                np.add(steps[lags], work, out=steps[lags])
+
+
+def _chunk_length(T: int, B: int, n: int, lags: int) -> int:
+    """The length of chunks, 0 for none; auto: none unless the steps are many, and so small that calling costs most."""
+    pays = T >= 64 and B * n * n * lags <= 32768
+    return max(2, round(T**0.5 / 2)) if SCHEDULE == "chunked" or (SCHEDULE == "auto" and pays) else 0
+
+
+def _swept(stack: Array, c: int, states: list[Array], matrices: tuple[Array | None, ...], keep: bool) -> list[Array]:
+    """The states of all chunks of c steps at their ends, the latest last; with keep every step is written."""
+    lags, (count, B, n) = len(matrices), states[0].shape
+    for j in range(lags, lags + c):
+        step = stack[j : j + (count - 1) * c + 1 : c]
+        state = np.array(step)
+        for k, matrix in enumerate(matrices, start=1):
+            if matrix is not None:
+                state += (states[-k].reshape(count * B, n) @ matrix).reshape(count, B, n)
+        if keep:
+            step[...] = state
+        states = [*states[1:], state]
+    return states
+
+
+def _transition(matrices: tuple[Array | None, ...], n: int, dtype: Any) -> Array:
+    """One step of the recurrence for the last len(matrices) states beside one another, the latest last."""
+    lags = len(matrices)
+    whole = np.eye(lags * n, k=-n, dtype=dtype)
+    for k, matrix in enumerate(matrices, start=1):
+        whole[(lags - k) * n : (lags - k + 1) * n, (lags - 1) * n :] = 0 if matrix is None else matrix
+    return whole
 
 
 def _dot(a: Array, b: Array) -> Any:

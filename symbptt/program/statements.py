@@ -45,6 +45,15 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Recur:
+    """steps[t] += Σ_k steps[t - k] @ matrices[k - 1] in place, behind as many steps as matrices; None stands for 0."""
+
+    steps: Array
+    matrices: tuple[Array | None, ...]
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Return:
     """Leave the function with what has been found so far, unless a flag is set."""
 
@@ -117,7 +126,7 @@ class Branch:
     cases: tuple[tuple[Condition | None, tuple[Statement, ...]], ...]
 
 
-Statement: TypeAlias = Assign | Into | Change | Return | Steps | Read | LossCall | Require | Loop | Branch
+Statement: TypeAlias = Assign | Into | Change | Recur | Return | Steps | Read | LossCall | Require | Loop | Branch
 
 
 @dataclass(frozen=True)

@@ -7,24 +7,24 @@ from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any
 
-from sympy import Expr, MatrixSymbol
+from sympy import Expr, MatrixSymbol, S
 
 from symbptt.expr.build import plus
 from symbptt.expr.index import Index, T, index, t
-from symbptt.expr.nodes import ONE, At, Matrix, Times
+from symbptt.expr.nodes import ONE, At, Matrix, Plus, Times
 from symbptt.expr.walk import substitute
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Turned, call, parts, sliced
+from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Scalar, Turned, call, parts, sliced
 from symbptt.program.emit import Emit, Located
 from symbptt.program.fuse import Fusion, Place, place_key
-from symbptt.program.normal import NOW, swapped
+from symbptt.program.normal import NOW, offset, swapped
 from symbptt.program.objective import DIRECT, GIVEN
 from symbptt.program.plan import Plan, Terms
 from symbptt.program.stacks import Arrays, ends
-from symbptt.program.stages import Hoist, Stage
-from symbptt.program.statements import Assign, Change, Loop, Statement, names_in
+from symbptt.program.stages import Hoist, Stage, product
+from symbptt.program.statements import Assign, Change, Loop, Recur, Statement, names_in
 from symbptt.program.system import Initial, Term
-from symbptt.program.words import batched
+from symbptt.program.words import batched, turned
 
 ARRAYS = "arrays"
 WHEN = {-1: "before", 0: "t", 1: "after"}
@@ -90,9 +90,34 @@ class Work:
         """A loop, or rows for all steps at once."""
         if not stage.loop:
             return [s for row in stage.rows for s in self.emit_whole.row(row, At(row.family, NOW))]
+        recurs = self._recurs(stage, down)
+        if recurs:
+            return recurs
         body = self._bound([s for row in stage.rows for s in self.emit_step.row(row, At(row.family, NOW))])
         ends = (index(T), Index(1)) if down else (Index(1), index(T))
         return [Loop("t", *ends, tuple(body), down=down)]
+
+    def _recurs(self, stage: Stage, down: bool) -> list[Statement]:
+        """A loop that is one linear recurrence of one family, begun in place; nothing for all else."""
+        (row, *more) = stage.rows
+        summands = row.right.args if type(row.right) is Plus else (row.right,)
+        products = [a for a in summands if product(a, self.emit_step.fixed) and a.args[1].family == row.family]
+        layout, place = self.plan.layout, self.plan.layout.place(row.family)
+        rest = [a for a in summands if a not in products]
+        if more or not place.whole or not products or len(rest) > 1 or not all(
+                isinstance(a, At) and a.time == NOW for a in rest):
+            return []
+        begun = bool(rest) and layout.place(rest[0].family) == place
+        own = self.arrays.window(At(row.family, NOW)) if not begun else None
+        begin = [] if own is None else [Change(own, "", self.arrays.window(rest[0]) if rest else Scalar(S.Zero))]
+        lags = {abs(offset(a.args[1])): self._matrix(self.step.matrix(turned(a.args[0]))) for a in products}
+        count, lead = max(lags), self.plan.lead.get(place.base, 0)
+        if len(lags) != len(products):
+            return []
+        start, stop = (lead, lead + count) if down else (lead - count, lead)
+        ends_ = Dimension(str(start) if start else ""), Dimension(f"T + {stop}" if stop else "T")
+        steps = call("steps down" if down else "steps", Name(self.arrays.name(place.base)), *ends_)
+        return [*begin, Recur(steps, tuple(lags.get(k) for k in range(1, count + 1)), row.labels)]
 
     def _bound(self, body: list[Statement]) -> list[Statement]:
         """The body with names for the steps that it reads or writes more than once: a view costs as much as a sum."""

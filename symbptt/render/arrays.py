@@ -64,6 +64,7 @@ NUMPY = Library("numpy", {
     "empty": "np.empty({shape}, dtype)",
     "as rows": "{0:atom}.reshape({1}, {2})",
     "steps": "{0:atom}[{1}:{2}]",
+    "steps down": "{0:atom}[{1}:{2}][::-1]",
     "from step": "{0:atom}[{1} :]",
     "tiled": "np.tile({0}, (T, 1))",
     "stacked parameters": "np.concatenate({0})",
@@ -277,6 +278,11 @@ class Block:
         head = f"{target} {e.sign}= " if e.sign else f"{whole} = "
         yield from placed(head, self.write(e.value), _note(e.labels), depth)
 
+    def recur(self, e: s.Recur, depth: int) -> Iterator[str]:
+        """A linear recurrence in place."""
+        matrices = ", ".join("None" if m is None else self.write(m) for m in e.matrices)
+        yield from placed("", f"_recur({self.write(e.steps)}, {matrices})", _note(e.labels), depth)
+
     def steps(self, e: s.Steps, depth: int) -> Iterator[str]:
         """An empty family."""
         yield indented(f"{e.target.text}: Steps = {{}}", depth)
@@ -327,6 +333,7 @@ STATEMENTS: dict[type, Callable[..., Iterator[str]]] = {
     s.Assign: Block.assign,
     s.Into: Block.into,
     s.Change: Block.change,
+    s.Recur: Block.recur,
     s.Steps: Block.steps,
     s.Read: Block.read,
     s.LossCall: Block.loss_call,

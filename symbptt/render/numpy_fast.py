@@ -8,7 +8,7 @@ from symbptt.derivation import Derivation
 from symbptt.program.build import program
 from symbptt.program.carry import carried
 from symbptt.program.fast import Part, fast_program
-from symbptt.program.statements import Function, Output
+from symbptt.program.statements import Function, Output, Recur
 from symbptt.render.arrays import indented
 from symbptt.render.numpy_program import BLOCK, WRITE, Module
 from symbptt.render.target import environment
@@ -23,7 +23,8 @@ def numpy_fast(derivation: Derivation) -> str:
     module = _Fast(derivation)
     template = environment().get_template("numpy/fast.py.jinja")
     parts = module.parts()
-    return template.render(**parts, helpers=carried(template.render(**parts, helpers=[])))
+    helpers = carried(template.render(**parts, helpers=[], by_time=False))
+    return template.render(**parts, helpers=helpers, by_time=any("Steps" in text for text in helpers))
 
 
 class _Fast(Module):
@@ -43,26 +44,34 @@ class _Fast(Module):
     def parts(self) -> dict[str, object]:
         """Everything by its name in the template."""
         fast = self.fast
-        return {**super().parts(), "empty": self._part(fast.empty, _dict("return", fast.empty.results)),
-                "forward_steps": self._part(fast.forward, []), "taken": _dict("return", fast.states),
-                "stored": [*BLOCK.lines(fast.stored.body)], "gradients": self._gradients(fast.backward)}
+        recurs = any(isinstance(s, Recur) for part in (fast.forward, fast.backward) for s in (*part.body, *part.extra))
+        return {**super().parts(), "recurs": recurs, "forward_steps": self._part(fast.forward, []),
+                "empty": self._part(fast.empty, _dict("return", fast.empty.results)),
+                "taken": self._timed(_dict("return", fast.states)),
+                "stored": self._timed([*BLOCK.lines(fast.stored.body)]),
+                "gradients": self._gradients(fast.backward)}
+
+    def _timed(self, lines: list[str]) -> list[str]:
+        """Lines behind the number of steps, if they need it."""
+        return [*([indented("T = len(given[CLOCK])", 1)] if re.search(r"\bT\b", "".join(lines)) else []), *lines]
 
     def _part(self, part: Part, results: list[str]) -> list[str]:
-        return self._lines(part.body, results)
+        return self._lines(Function(part.body, (part.results,)), results)
 
     def _gradients(self, part: Part) -> list[str]:
         grads = [*_dict("grads =", part.results), indented("if not every:", 1), indented("return grads, {}", 2)]
-        return self._lines(part.body, [*grads, *BLOCK.lines(part.extra),
-                                       *_dict("return grads,", part.extra_results)])
+        adjoints = [*BLOCK.lines(part.extra), *_dict("return grads,", part.extra_results)]
+        whole = Function((*part.body, *part.extra), (part.results, part.extra_results))
+        return self._lines(Function(part.body, ()), [*grads, *adjoints], whole)
 
-    def _lines(self, body: tuple[object, ...], results: list[str]) -> list[str]:
-        function = Function(body, ())  # type: ignore[arg-type]
+    def _lines(self, function: Function, results: list[str], whole: Function | None = None) -> list[str]:
+        """Statements and results, behind the sizes and the parameters that they read."""
         lines = [*BLOCK.lines(function.body), *results]
         used = set(re.findall(r"\w+", "\n".join(lines)))
-        if "N" in used:
-            used.add(self.made.batch)
-        head = [*self._lengths(used), *self._given(used, function.uses | used)]
-        head += [f"N = T * {self.made.batch}"] if "N" in used else []
+        rows = "N" in used
+        lengths = used | {self.made.batch} if rows else used
+        head = [*self._lengths(lengths), *self._given(used, (whole or function).uses)]
+        head += [f"N = T * {self.made.batch}"] if rows else []
         return [*(indented(line, 1) for line in head), *lines]
 
 
