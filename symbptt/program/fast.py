@@ -102,7 +102,7 @@ class _Functions:
     def forward(self) -> Part:
         """The states, into the arrays."""
         work = Work(self.plan, self.plan.hoisted)
-        body = [s for stage in self.plan.ahead for s in work.stage(stage, down=False)]
+        body = work.stages(self.plan.ahead, down=False)
         return Part(tuple(work.heads(body, self._made(self.plan.ahead))))
 
     def backward(self) -> Part:
@@ -110,10 +110,10 @@ class _Functions:
         work = Work(self.plan, self.plan.returned)
         early = [stage for stage in self.plan.back if self._counts(stage)]
         late = [stage for stage in self.plan.back if not self._counts(stage)]
-        body = [s for stage in early for s in work.stage(stage, down=True)]
+        body = work.stages(early, down=True)
         body += [s for m, i in self.plan.initial.items() for s in work.initial(m, i)]
         body += work.gradients(self.plan.terms)
-        extra = [s for stage in late for s in work.stage(stage, down=True)]
+        extra = work.stages(late, down=True)
         reached = {r.family for stage in self.plan.back for r in stage.rows} | set(self.plan.layout.places)
         grads = self._grads(work, reached)
         adjoints = tuple(Output(name, self._adjoint(name, work, reached), ()) for name in self.model.defined)

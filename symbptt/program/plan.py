@@ -107,7 +107,7 @@ class Plan:
             if symbol in bases:
                 within[symbol] = inside
             elif symbol not in rows:
-                within[symbol] = [f for f in inside if _overlap(places[f], place)]
+                within[symbol] = [f for f in inside if overlap(places[f], place)]
         return within
 
     def _margins(self) -> None:
@@ -139,7 +139,7 @@ class Plan:
         return f"T + {more}" if more else "T"
 
 
-def _overlap(a: Place, b: Place) -> bool:
+def overlap(a: Place, b: Place) -> bool:
     """Whether two spans of one array have a column in common, for sizes of one."""
     def at(e: Expr) -> int:
         return int(e.subs(dict.fromkeys(e.free_symbols, 1)))

@@ -293,6 +293,11 @@ def _transition(matrices: tuple[Array | None, ...], n: int, dtype: Any) -> Array
     return whole
 
 
+def _block_length(width: int) -> int:
+    """How many steps, of so many numbers each, are made ready together for a loop: as many as stay in a cache."""
+    return max(1, 65536 // width)
+
+
 def _dot(a: Array, b: Array) -> Any:
     """The product aᵀb of every sample: (B, n) and (B, n) to (B, 1)."""
     return np.sum(a * b, axis=-1, keepdims=True)

@@ -111,6 +111,22 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """Runs of `length` times, upward or downward: for each, body with `first` (not included) and `last` as its ends.
+
+    part is what its rows are called among those of all times, by the number of samples.
+    """
+
+    length: Name
+    first: Name
+    last: Name
+    part: Name
+    samples: Name
+    body: tuple[Statement, ...]
+    down: bool = False
+
+
+@dataclass(frozen=True)
 class Condition:
     """left sign right between times; sign is one of == >= >."""
 
@@ -126,7 +142,8 @@ class Branch:
     cases: tuple[tuple[Condition | None, tuple[Statement, ...]], ...]
 
 
-Statement: TypeAlias = Assign | Into | Change | Recur | Return | Steps | Read | LossCall | Require | Loop | Branch
+Statement: TypeAlias = (Assign | Into | Change | Recur | Return | Steps | Read | LossCall | Require | Loop | Blocks
+                        | Branch)
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,19 @@ from typing import Any
 from sympy import Expr, MatrixSymbol, S
 
 from symbptt.expr.build import plus
-from symbptt.expr.index import Index, T, index, t
+from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import ONE, At, Matrix, Plus, Times
 from symbptt.expr.walk import substitute
 from symbptt.model.spec import initial_name
 from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Scalar, Turned, call, parts, sliced
 from symbptt.program.emit import Emit, Located
 from symbptt.program.fuse import Fusion, Place, place_key
-from symbptt.program.normal import NOW, offset, swapped
+from symbptt.program.normal import NOW, members, offset, swapped
 from symbptt.program.objective import DIRECT, GIVEN
-from symbptt.program.plan import Plan, Terms
+from symbptt.program.plan import Plan, Terms, overlap
 from symbptt.program.stacks import Arrays, ends
 from symbptt.program.stages import Hoist, Stage, product
-from symbptt.program.statements import Assign, Change, Loop, Recur, Statement, names_in
+from symbptt.program.statements import Assign, Blocks, Change, Loop, Recur, Statement, names_in
 from symbptt.program.system import Initial, Term
 from symbptt.program.words import batched, turned
 
@@ -62,6 +62,10 @@ class Work:
         fixed = frozenset({*step.static})
         self.emit_step = Emit(step, fixed, self._alone, lambda w, k: self._scratch("work", w, k),
                               self._matrix, "dot")
+        self.lengths: dict[str, Expr] = {}
+        self.strip = ""
+        self.emit_block = Emit(whole, fixed, self._alone, lambda w, k: self._scratch(f"strip_{self.strip}", w, k),
+                               self._matrix, "matmul")
         self.emit_whole = Emit(whole, fixed, self._alone, lambda w, k: self._scratch("works", w, k),
                                self._matrix, "matmul")
 
@@ -86,13 +90,73 @@ class Work:
             self.matrices[key] = (self.plan.names.add("matrix", key, wanted), e)
         return Name(self.matrices[key][0])
 
+    def stages(self, found: Iterable[Stage], down: bool) -> list[Statement]:
+        """All stages; what is made ready for a loop comes in blocks with it, and is taken while it is at hand."""
+        done: list[Statement] = []
+        waiting: list[Stage] = []
+        for stage in found:
+            if not stage.loop:
+                waiting.append(stage)
+                continue
+            recurs = self._recurs(stage, down)
+            ready = [] if recurs else self._ready(stage, waiting, -1 if down else 1)
+            before = [s for s in waiting if s not in ready and (recurs or any(self._reads(r, s) for r in ready))]
+            before = [s for s in waiting if s in before or (any(self._reads(b, s) for b in before) and s not in ready)]
+            done += [s for a in before for s in self.stage(a, down)]
+            waiting = [a for a in waiting if a not in ready and a not in before]
+            done += self._block(ready, stage, down) if ready else recurs or self.stage(stage, down)
+        return [*done, *(s for a in waiting for s in self.stage(a, down))]
+
+    def _reads(self, stage: Stage, other: Stage, ahead: int = 0) -> bool:
+        """Whether a stage reads what another one writes; with `ahead`, 1 or -1, whether at a time on that side."""
+        layout = self.plan.layout
+        written = [layout.place(r.family) for r in other.rows]
+        return any(p.base == q.base and overlap(p, q) for r in stage.rows for m in members(r.right)
+                   if offset(m) * ahead > 0 or not ahead for p in (layout.place(m.family),) for q in written)
+
+    def _ready(self, loop: Stage, waiting: list[Stage], ahead: int) -> list[Stage]:
+        """What is made ready for a loop, and is not read at times that the loop has yet to reach."""
+        ready: list[Stage] = []
+        for stage in reversed(waiting):
+            if any(self._reads(reader, stage) for reader in (loop, *ready)):
+                ready.insert(0, stage)
+        while wrong := [s for s in ready if any(self._reads(r, s, ahead) for r in (*ready, loop))
+                        or any(self._reads(r, s) for r in waiting if r not in ready and any(
+                            self._reads(q, r) for q in ready))]:
+            ready = [s for s in ready if s not in wrong]
+        return ready
+
+    def _block(self, ready: list[Stage], loop: Stage, down: bool) -> list[Statement]:
+        """A loop in blocks of times, each behind what is made ready for it."""
+        names, plan = self.plan.names, self.plan
+        number = len(self.lengths) + 1
+        length = names.add("block", f"block {number}", "block" if number == 1 else f"block_{number}")
+        first, last, part = (names.add("block", what, what) for what in ("first", "last", "part"))
+        bases = {plan.layout.place(r.family).base for stage in (*ready, loop) for r in stage.rows}
+        self.lengths[length] = sum((b.shape[0] for b in bases), S.Zero)
+        self.strip = length
+        body = [s for stage in ready for row in stage.rows for s in self.emit_block.row(row, At(row.family, NOW))]
+        table: dict[object, object] = {Dimension(plan.count): Dimension(f"({last} - {first}) * {plan.batch}")}
+        heads: list[Statement] = []
+        scratch = {name for name, _ in self.scratches.values()}
+        for name in sorted(names_in(tuple(body)) & {*self.arrays.windows.values(), *self.tiled.values(), *scratch}):
+            short = names.add("block", name, f"{name.replace('_rows', '')}_part")
+            count = Dimension(f"({last} - {first}) * {plan.batch}")
+            table[Name(name)] = Name(short)
+            heads.append(Assign(Name(short), call("first rows", Name(name), count) if name in scratch else
+                                call("rows of a block", Name(name), Dimension(part))))
+        steps = self.stage(loop, down)
+        (inner,) = steps
+        assert isinstance(inner, Loop)
+        start, end = index(IndexVar(first)) + 1, index(IndexVar(last))
+        span = (end, start) if down else (start, end)
+        whole = [*heads, *(_replaced(s, table) for s in body), Loop(inner.var, *span, inner.body, down)]
+        return [Blocks(Name(length), Name(first), Name(last), Name(part), Name(plan.batch), tuple(whole), down)]
+
     def stage(self, stage: Stage, down: bool) -> list[Statement]:
         """A loop, or rows for all steps at once."""
         if not stage.loop:
             return [s for row in stage.rows for s in self.emit_whole.row(row, At(row.family, NOW))]
-        recurs = self._recurs(stage, down)
-        if recurs:
-            return recurs
         body = self._bound([s for row in stage.rows for s in self.emit_step.row(row, At(row.family, NOW))])
         ends = (index(T), Index(1)) if down else (Index(1), index(T))
         return [Loop("t", *ends, tuple(body), down=down)]
@@ -247,8 +311,10 @@ class Work:
         matrices = [Assign(Name(name), e) for name, e in self.matrices.values()]
         tiles = [Assign(Name(rows), call("tiled", Name(plan.names.own(s) if s in plan.static else s)))
                  for s, rows in self.tiled.items()]
-        scratch = [Assign(Name(name), call("empty", Dimension(plan.count if key.startswith("works") else plan.batch),
-                                           Dimension(width))) for key, (name, width) in self.scratches.items()]
+        lengths = [Assign(Name(name), call("block length", Name(plan.batch), Dimension(width)))
+                   for name, width in self.lengths.items()]
+        scratch = [*lengths, *(Assign(Name(name), self._room(key, width))
+                               for key, (name, width) in self.scratches.items())]
         head = [*data, *kept, *direct, *fresh, *stacked, *self.constants, *matrices, *views, *tiles, *scratch]
         used, chosen = set(names_in((tuple(body), results))), []
         for s in reversed(head):
@@ -257,6 +323,13 @@ class Work:
                 chosen.append(s)
                 used |= names_in((s,))
         return [*reversed(chosen), *body]
+
+    def _room(self, key: str, width: Expr) -> Array:
+        """Scratch of one step, of all, or of a block."""
+        kind = key.partition(" ")[0]
+        if kind.startswith("strip_"):
+            return call("block of steps", Name(kind.removeprefix("strip_")), Name(self.plan.batch), Dimension(width))
+        return call("empty", Dimension(self.plan.count if kind == "works" else self.plan.batch), Dimension(width))
 
     def _direct(self, name: str, symbol: MatrixSymbol) -> list[Statement]:
         plan, local = self.plan, self.arrays.name(symbol)
@@ -267,9 +340,9 @@ class Work:
                 Change(call("steps", Name(local), *ends(start)), "", Entry(DIRECT, name))]
 
 
-def _replaced(e: Any, table: Mapping[Member, Name]) -> Any:
+def _replaced(e: Any, table: Mapping[Any, Any]) -> Any:
     """A statement, or a part of one, with names for members."""
-    if isinstance(e, Member):
+    if isinstance(e, Member | Name | Dimension):
         return table.get(e, e)
     if isinstance(e, tuple):
         return tuple(_replaced(a, table) for a in e)

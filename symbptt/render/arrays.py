@@ -64,6 +64,10 @@ NUMPY = Library("numpy", {
     "empty": "np.empty({shape}, dtype)",
     "as rows": "{0:atom}.reshape({1}, {2})",
     "steps": "{0:atom}[{1}:{2}]",
+    "rows of a block": "{0:atom}[{1}]",
+    "first rows": "{0:atom}[: {1}]",
+    "block length": "_block_length({0} * {1:atom})",
+    "block of steps": "np.empty(({0} * {1}, {2}), dtype)",
     "steps down": "{0:atom}[{1}:{2}][::-1]",
     "from step": "{0:atom}[{1} :]",
     "tiled": "np.tile({0}, (T, 1))",
@@ -313,6 +317,18 @@ class Block:
         yield indented(f"for {e.var} in range({span}):", depth)
         yield from self.lines(e.body, depth + 1)
 
+    def blocks(self, e: s.Blocks, depth: int) -> Iterator[str]:
+        """A loop over runs of times."""
+        length, first, last, samples = e.length.text, e.first.text, e.last.text, e.samples.text
+        if e.down:
+            yield indented(f"for {last} in range(T, 0, -{length}):", depth)
+            yield indented(f"{first} = max({last} - {length}, 0)", depth + 1)
+        else:
+            yield indented(f"for {first} in range(0, T, {length}):", depth)
+            yield indented(f"{last} = min({first} + {length}, T)", depth + 1)
+        yield indented(f"{e.part.text} = slice({first} * {samples}, {last} * {samples})", depth + 1)
+        yield from self.lines(e.body, depth + 1)
+
     def branch(self, e: s.Branch, depth: int) -> Iterator[str]:
         """Cases."""
         for k, (condition, body) in enumerate(e.cases):
@@ -339,6 +355,7 @@ STATEMENTS: dict[type, Callable[..., Iterator[str]]] = {
     s.LossCall: Block.loss_call,
     s.Require: Block.require,
     s.Loop: Block.loop,
+    s.Blocks: Block.blocks,
     s.Branch: Block.branch,
 }
 """A writer for every class of statements."""
