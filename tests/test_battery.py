@@ -58,7 +58,8 @@ def laws(text: str, folder: Path) -> None:
     sweep_is_an_instance(model)
     theorems_replay(derived)
     nothing_is_refuted(model, derived)
-    code_is_right(model, render(derived, "numpy"), folder)
+    for target in ("numpy", "numpy-textbook"):
+        code_is_right(model, render(derived, target), folder)
     documents_build(derived, formulas=len(text) % 4 == 0)
 
 

@@ -223,8 +223,10 @@ def differences(model: Model, module: ModuleType) -> Iterator[tuple[str, float]]
         yield name, float(abs(grads[name] - there).max() / max(1.0, abs(there).max()))
 
 
-def test_gradients_agree_with_autograd(model: Model, derivation: Callable[..., Any], tmp_path: Path) -> None:
-    module = generated(render(derivation(model), "numpy"), tmp_path)
+@pytest.mark.parametrize("target", ["numpy", "numpy-textbook"])
+def test_gradients_agree_with_autograd(model: Model, target: str, derivation: Callable[..., Any],
+                                       tmp_path: Path) -> None:
+    module = generated(render(derivation(model), target), tmp_path)
     for name, error in differences(model, module):
         assert error < TOLERANCE, f"{name}: {error:.1e}"
 
@@ -235,7 +237,7 @@ def test_gradients_agree_with_autograd(model: Model, derivation: Callable[..., A
 ])
 def test_a_planted_error_is_seen(name: str, old: str, new: str, named: Callable[[str], Model],
                                  derivation: Callable[..., Any], tmp_path: Path) -> None:
-    code = render(derivation(named(name)), "numpy")
+    code = render(derivation(named(name)), "numpy-textbook")
     assert old in code
     head, found, tail = code.rpartition(old)
     module = generated(head + found.replace(old, new) + tail, tmp_path)

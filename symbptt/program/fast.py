@@ -16,6 +16,7 @@ from symbptt.program.sizes import axes
 from symbptt.program.stacks import Arrays, ends
 from symbptt.program.stages import Stage
 from symbptt.program.statements import Assign, Change, Output, Statement
+from symbptt.program.sums import Sums
 from symbptt.program.work import ARRAYS, Work
 
 
@@ -112,7 +113,7 @@ class _Functions:
         late = [stage for stage in self.plan.back if not self._counts(stage)]
         body = work.stages(early, down=True)
         body += [s for m, i in self.plan.initial.items() for s in work.initial(m, i)]
-        body += work.gradients(self.plan.terms)
+        body += Sums(work).statements(self.plan.terms)
         extra = work.stages(late, down=True)
         reached = {r.family for stage in self.plan.back for r in stage.rows} | set(self.plan.layout.places)
         grads = self._grads(work, reached)

@@ -12,7 +12,8 @@ from symbptt.model.spec import initial_name
 FIXED = ("T", "t", "L", "np", "npt", "sys", "Any", "Array", "Steps", "Loss", "Callable", "Mapping", "annotations",
          "params", "data", "states", "direct", "loss", "given", "size", "dtype", "values", "grads", "adjoints",
          "forward", "backward", "value_and_grad", "hidden_gradients_closed_form", "check", "PARAMETERS", "DATA",
-         "STATES", "DIRECT", "CONSTANTS", "TARGETS", "CLOCK", "CHECKED_SIZES", "arrays", "every")
+         "STATES", "DIRECT", "CONSTANTS", "TARGETS", "CLOCK", "CHECKED_SIZES", "SCHEDULE", "schedule",
+         "other", "arrays", "every")
 """What every generated module calls its own things; a model's name that is one of these gets an underscore."""
 
 UNAVAILABLE = frozenset({*FIXED, *keyword.kwlist, *dir(builtins)})

@@ -9,7 +9,7 @@ from symbptt.program.build import program
 from symbptt.program.carry import carried
 from symbptt.program.fast import Part, fast_program
 from symbptt.program.statements import Function, Output, Recur
-from symbptt.render.arrays import indented
+from symbptt.render.lines import indented
 from symbptt.render.numpy_program import BLOCK, WRITE, Module
 from symbptt.render.target import environment
 

@@ -14,7 +14,8 @@ from symbptt.model.spec import LossTerm
 from symbptt.program.build import program
 from symbptt.program.carry import carried
 from symbptt.program.statements import Function, Output, Program, SizeSource, Variable
-from symbptt.render.arrays import NUMPY, WIDTH, Block, Writer, indented, size
+from symbptt.render.arrays import NUMPY, WIDTH, Writer, size
+from symbptt.render.lines import Block, indented
 from symbptt.render.target import environment, stamp
 
 WRITE = Writer(NUMPY)
