@@ -124,30 +124,31 @@ def flat(*factors: Matrix) -> Matrix:
 
 
 def collected(summands: Iterable[Matrix]) -> Matrix:
-    """A sum in which a ∘ x + b ∘ x stands as (a + b) ∘ x, for a letter x at the end of both."""
-    groups: dict[Matrix, list[Matrix]] = {}
+    """A sum in which a ∘ x + b ∘ x + x stands as (a + b + 1) ∘ x, for a letter x at the end."""
+    groups: dict[Matrix, list[Matrix | None]] = {}
     for e in summands:
         for a in e.args if type(e) is Plus else (e,):
             number, body = (a.args[0], a.args[1]) if type(a) is Scale else (None, a)
-            apart = type(body) is Hadamard and isinstance(body.args[-1], At)
-            key = body.args[-1] if apart else a
-            front = body.args[:-1] if apart else ()
-            factor = (front[0] if len(front) == 1 else Hadamard(*front)) if front else a
-            groups.setdefault(key, []).append(factor if number is None or not apart else Scale(number, factor))
-    found = [_joined(key, parts) for key, parts in groups.items()]
+            if type(body) is not Hadamard or not isinstance(body.args[-1], At):
+                groups.setdefault(a, []).append(None)
+                continue
+            *front, last = body.args
+            factor = front[0] if len(front) == 1 else Hadamard(*front)
+            groups.setdefault(last, []).append(factor if number is None else Scale(number, factor))
+    found = [_joined(key, factors) for key, factors in groups.items()]
     return found[0] if len(found) == 1 else Plus(*found)
 
 
-def _joined(key: Matrix, parts: list[Matrix]) -> Matrix:
-    """Σ parts ∘ key; a part that is the key itself stands for all of it."""
-    if parts == [key]:
+def _joined(key: Matrix, factors: list[Matrix | None]) -> Matrix:
+    """Σ factors ∘ key; None stands for the factor 1."""
+    if factors == [None]:
         return key
-    front = [Ones(*key.shape) if a == key else a for a in parts]
-    if len(front) > 1:
-        return flat(Plus(*front), key)
-    number, body = (front[0].args[0], front[0].args[1]) if type(front[0]) is Scale else (None, front[0])
-    whole = flat(body, key)
-    return whole if number is None else Scale(number, whole)
+    if len(factors) > 1:
+        return flat(Plus(*[Ones(*key.shape) if a is None else a for a in factors]), key)
+    (factor,) = factors
+    assert factor is not None
+    number, body = (factor.args[0], factor.args[1]) if type(factor) is Scale else (None, factor)
+    return flat(body, key) if number is None else Scale(number, flat(body, key))
 
 
 def timed(e: Matrix) -> bool:

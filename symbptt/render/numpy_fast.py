@@ -45,11 +45,12 @@ class _Fast(Module):
         """Everything by its name in the template."""
         fast = self.fast
         recurs = any(isinstance(s, Recur) for part in (fast.forward, fast.backward) for s in (*part.body, *part.extra))
-        return {**super().parts(), "recurs": recurs, "forward_steps": self._part(fast.forward, []),
+        forward, gradients = self._part(fast.forward, []), self._gradients(fast.backward)
+        return {**super().parts(), "recurs": recurs, "forward_steps": forward, "gradients": gradients,
+                "quiet_forward": _quiet(forward), "quiet_backward": _quiet(gradients),
                 "empty": self._part(fast.empty, _dict("return", fast.empty.results)),
                 "taken": self._timed(_dict("return", fast.states)),
-                "stored": self._timed([*BLOCK.lines(fast.stored.body)]),
-                "gradients": self._gradients(fast.backward)}
+                "stored": self._timed([*BLOCK.lines(fast.stored.body)])}
 
     def _timed(self, lines: list[str]) -> list[str]:
         """Lines behind the number of steps, if they need it."""
@@ -73,6 +74,11 @@ class _Fast(Module):
         head = [*self._lengths(lengths), *self._given(used, (whole or function).uses)]
         head += [f"N = T * {self.made.batch}"] if rows else []
         return [*(indented(line, 1) for line in head), *lines]
+
+
+def _quiet(lines: list[str]) -> list[str]:
+    """What is said before a function in which exp(-z) may overflow: 1 / (1 + exp(-z)) is then 0, as it should be."""
+    return ['@np.errstate(over="ignore")'] if any("np.reciprocal(" in line for line in lines) else []
 
 
 def _dict(head: str, results: tuple[Output, ...]) -> list[str]:
