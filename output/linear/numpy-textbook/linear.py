@@ -212,9 +212,15 @@ def check() -> bool:
         values, direct = _objective(params, data, states, loss)
         L, grads = value_and_grad(params, data, loss["l"])
         good &= _agree("L", L, values.sum(), abs(values).sum())
+        if set(grads) != {*PARAMETERS, *DATA} - {*TARGETS}:
+            print(f"    WRONG: there are gradients for {', '.join(grads)}")
+            good = False
         for name, gradient in grads.items():
             derivative, terms = _complex_step(name, params, data, loss)
             good &= _agree(f"dL/d{name}", gradient, derivative, terms)
+        large, _ = backward(params, data, states, {name: 2.0**20 * stack for name, stack in direct.items()})
+        for name, gradient in backward(params, data, states, direct)[0].items():
+            good &= _agree(f"dL/d{name}, linear in what L sends", large[name], 2.0**20 * gradient, abs(large[name]))
         _, adjoints = backward(params, data, states, direct)
         for name, stack in hidden_gradients_closed_form(params, data, direct).items():
             good &= _agree(f"dL/d{name}[t], closed form", stack, adjoints[name], abs(adjoints[name]))
