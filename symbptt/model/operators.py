@@ -69,6 +69,9 @@ def rows(whole: Matrix, start: Expr, stop: Expr) -> Matrix:
         some = "" if start == stop else " for some sizes"
         raise ModelError(f"{start}:{stop} holds no row{some}; rows a:b go from a to before b, counted from 0")
     if not all(n == 0 or is_size(n) for n in (start, total - stop)):
+        if all(n == 0 or is_size(n + 1) for n in (start, total - stop)):
+            raise ModelError(f"rows {start}:{stop} may be all of {described(whole)}, for a size of 1; what is left "
+                             "must have a row for every size: declare a size as a sum, such as k + 1")
         raise ModelError(f"rows {start}:{stop} reach beyond {described(whole)}, or do for some sizes; "
                          f"it has rows 0:{total}")
     return times(selection(start, stop - start, total), whole)

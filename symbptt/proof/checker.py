@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,13 +41,15 @@ class CheckerError(RuntimeError):
 @dataclass(frozen=True)
 class Checked:
     """A theorem that Coq has accepted: its statement as it stands in the file, the axioms it rests on, and the whole
-    statement as Coq tells it when all sections are closed, with every variable and every hypothesis in front.
+    statement as Coq tells it when all sections are closed, with every variable and every hypothesis in front; supposed
+    are the hypotheses of its sections.
     """
 
     name: str
     statement: str
     axioms: tuple[str, ...]
     whole: str = ""
+    supposed: tuple[str, ...] = ()
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -182,13 +185,31 @@ def check(text: str, limit: float = LIMIT) -> Verdict:
             return Verdict(False, f"Coq is {error}", said)
     if isinstance(outcome, str):
         return Verdict(False, outcome, said)
-    checked = tuple(Checked(name, _statement(s), axioms, whole)
+    supposed = _hypotheses(found)
+    checked = tuple(Checked(name, _statement(s), axioms, whole, supposed[name])
                     for name, s, (axioms, whole) in zip(names, theorems, outcome, strict=True))
     for theorem in checked:
         beyond = [a for a in theorem.axioms if not _is_allowed(a, theorem.allowed)]
         if beyond:
             return Verdict(False, f"{theorem.name} rests on {', '.join(beyond)}", said, checked)
     return Verdict(True, "", said, checked)
+
+
+def _hypotheses(found: Iterable[Sentence]) -> dict[str, tuple[str, ...]]:
+    """For each theorem the hypotheses of the sections that it stands in."""
+    known: dict[str, tuple[str, ...]] = {}
+    sections: list[list[str]] = []
+    for s in found:
+        word, name = (*s.words[:2], "")[:2] if s.words else ("", "")
+        if word == "Section":
+            sections.append([])
+        elif word == "End" and sections:
+            sections.pop()
+        elif word == "Hypothesis" and sections:
+            sections[-1].append(s.text.removeprefix("Hypothesis "))
+        elif word == "Theorem":
+            known[name] = tuple(h for section in sections for h in section)
+    return known
 
 
 def _is_allowed(axiom: str, allowed: frozenset[str]) -> bool:

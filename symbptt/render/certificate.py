@@ -24,8 +24,8 @@ STATED = (
     "",
     "What is stated. Section Forward is the model as it was written, for any number T of steps and any sizes; every",
     "family is a column, so this is one sample, and gradients of several are summed. Section Backward holds the",
-    "recursion of the gradients and the gradients, as the engine derived them: g_v t is the derivative of L by v at",
-    "time t, e_v t what the losses send to it directly, dL_dv the gradient of v.",
+    "recursion of the gradients and the gradients, as the engine derived them: g_v t stands for the derivative of L by",
+    "v at time t, e_v t, where there is one, for what the losses send to it directly, dL_dv for the gradient of v.",
 )
 PROVED = (
     "",
@@ -34,7 +34,7 @@ PROVED = (
     "rests on no axiom. gradient: the same over the real numbers, with the functions as analysis defines them; it",
     "rests on the three classical axioms of mathcomp-analysis, and on the hypotheses in front of it: that dl is the",
     "gradient of a loss l of which nothing else is known, that no argument of a function with a kink stands at the",
-    "kink, that numbers by which is divided are not zero.",
+    "kink, that no number in a denominator is zero.",
 )
 SOLVED = (
     "closed_form and reversed_form: the solution of the recursion as a sum. sum_...: the gradients with it put in.",
@@ -43,8 +43,9 @@ SOLVED = (
 )
 LACKING = (
     "",
-    "What is not: floating point; more than the derivative along every line. On what a theorem rests Coq tells whom",
-    "asks below the last line: Print Assumptions gradient.",
+    "What is not: floating point; more than the derivative along every line; that g_v t is the derivative by a value",
+    "inside the network: the theorems speak of parameters, inputs and initial values. To see what a theorem rests on,",
+    "add a last line such as: Print Assumptions gradient.",
 )
 """What a reader is told first; SOLVED where the recursion has a closed form."""
 

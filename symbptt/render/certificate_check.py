@@ -42,6 +42,8 @@ def told(verdict: Verdict) -> Iterator[str]:
             yield re.sub(r"\b(?:checked\.)?certificate\.(?=[A-Za-z_])", "", theorem.whole)
         else:
             yield f"{theorem.name}: {theorem.statement}"
+            if theorem.supposed:
+                yield f"  supposing {'; '.join(theorem.supposed)}"
         yield f"  rests on {', '.join(theorem.axioms)}" if theorem.axioms else "  rests on no axiom"
     many = len(verdict.theorems)
     if verdict.compared:
