@@ -200,6 +200,21 @@ def test_an_argument_at_a_kink_may_be_divided_by_a_constant() -> None:
         guard(model, text.replace("inv_gamma *: (U *m h t.-1)) row", "gamma *: (U *m h t.-1)) row"))
 
 
+AIMED = {"at one number of steps": "(t + (T == 3))%N", "beyond the fourth step": "(minn t 4)",
+         "by a difference that stops at 0": "(t + t.-4)%N", "by a size": "(t + (n_q == 7))%N",
+         "by a choice": "(if t is t'.+1 then t'.+1 else 0)", "by a list of cases": "(match t with | 5 => 0 | _ => t end)"}
+
+
+@pytest.mark.parametrize("lie", AIMED)
+def test_a_lie_that_is_aimed_between_the_steps_that_are_tried(lie: str, linear: str,
+                                                              named: Callable[[str], Model]) -> None:
+    """Targets carry no gradient, so that Coq accepts every proof about others."""
+    text = linear.replace("(y t)", f"(y {AIMED[lie]})").replace("((tg_y env) t)", f"((tg_y env) {AIMED[lie]})")
+    assert text != linear
+    with pytest.raises(Astray):
+        guard(named("linear"), text)
+
+
 def test_no_name_of_a_model_is_one_of_the_library() -> None:
     names = Names()
     given = {names("variable", word, wanted=word) for word in (*RESERVED, "ext_tanh")}

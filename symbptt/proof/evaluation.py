@@ -26,7 +26,50 @@ class Evaluation:
     # Natural numbers.
 
     def nat(self, e: Term, s: Scope) -> int:
-        """A natural number; subtraction stops at 0."""
+        """A natural number, of a form that says the same for every T and every size, so that a few of them tell.
+
+        Raises:
+            NotRead: it is no natural number.
+            Astray: it is of another form; times are a variable, so much later or earlier, the sum or difference of two.
+        """
+        value = self._nat(e, s)
+        if not self._plain(e, s):
+            raise Astray("a time, or a size, is written as none is, so that it could be another one elsewhere")
+        return value
+
+    def _plain(self, e: Term, s: Scope) -> bool:
+        """A number, a name, a successor of one; t + k, i - t, t = T; a size; the end of a window."""
+        def time(a: Term) -> bool:
+            return bool(a[0] == "name" and a[1] in s.bound)
+
+        end: Term = ("name", "T")
+        match e:
+            case ("number", _) | ("name", _):
+                return True
+            case ("successor", _, inner):
+                return time(inner) or e == ("successor", 1, end)
+            case ("postfix", "%N", ("binary", "==", left, right)):
+                return time(left) and right == end
+            case ("postfix", "%N", ("binary", "+" | "-", left, right)) if time(left):
+                return time(right)
+            case ("apply", ("name", "minn"), (("postfix", "%N", ("binary", "+", left, right)), stop)):
+                return time(left) and time(right) and stop == ("successor", 1, end)
+        return self._size(e)
+
+    def _size(self, e: Term) -> bool:
+        """A sum of multiples of sizes."""
+        match e:
+            case ("number", _):
+                return True
+            case ("name", name):
+                return name in self.sizes and name != "T"
+            case ("postfix", "%N", inner):
+                return self._size(inner)
+            case ("binary", "+" | "*", left, right):
+                return self._size(left) and self._size(right)
+        return False
+
+    def _nat(self, e: Term, s: Scope) -> int:
         kind = e[0]
         if kind == "number":
             return int(e[1])
@@ -35,14 +78,14 @@ class Evaluation:
             if isinstance(found, int):
                 return found
         if kind == "successor":
-            return max(0, self.nat(e[2], s) + int(e[1]))
+            return max(0, self._nat(e[2], s) + int(e[1]))
         if kind == "postfix" and e[1] == "%N":
-            return self.nat(e[2], s)
+            return self._nat(e[2], s)
         if kind == "binary" and e[1] in ("+", "-", "*", "=="):
-            a, b = self.nat(e[2], s), self.nat(e[3], s)
+            a, b = self._nat(e[2], s), self._nat(e[3], s)
             return {"+": a + b, "-": max(0, a - b), "*": a * b, "==": int(a == b)}[e[1]]
         if kind == "apply" and e[1] == ("name", "minn") and len(e[2]) == 2:
-            return min(self.nat(a, s) for a in e[2])
+            return min(self._nat(a, s) for a in e[2])
         raise NotRead(f"no natural number: {e}")
 
     # Everything else.

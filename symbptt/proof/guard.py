@@ -34,7 +34,9 @@ from symbptt.proof.vernacular import NotAllowed
 from symbptt.proof.windows import Engine, Stated, compared, engine
 
 STEPS = (2, 4)
-"""The numbers of steps that are tried."""
+"""The numbers of steps that are tried; more where a longer lag asks for them."""
+CASES = re.compile(r"\b(if|match)\b")
+"""A choice; by it a statement could say one thing at the steps that are tried and another one elsewhere."""
 
 
 class Guard:
@@ -296,7 +298,7 @@ class Guard:
         return found
 
 
-UNREAD = (NotRead, NotAllowed, KeyError, IndexError, TypeError, ValueError)
+UNREAD = (NotRead, NotAllowed, KeyError, IndexError, TypeError, ValueError, AttributeError)
 """What reading a text that is no certificate may end in."""
 
 
@@ -325,7 +327,8 @@ def guard(model: Model, text: str) -> None:
         if other:
             raise Astray(f"the sizes are not those of the model: n_{min(other)}")
         shapes(model, found)
-        guards = [Guard(model, found, assumed, steps) for steps in STEPS]
+        longest = max(model.lags.values(), default=0) + 2
+        guards = [Guard(model, found, assumed, steps) for steps in (STEPS[0], max(STEPS[1], longest))]
         for each in guards:
             each.check()
         texts, truth = solved(found), engine(model)
@@ -365,6 +368,11 @@ def shapes(model: Model, text: Text) -> None:
 def _structure(text: str) -> tuple[Text, Premises]:
     found = Text(text)
     skeleton(found)
+    for s in found.sentences:
+        chosen = CASES.findall(s.text)
+        if chosen and not (s.text.startswith("Fixpoint run ") and chosen == ["if"]) \
+                and not (re.match(r"Definition ([\w']+_past|past_[\w']+) ", s.text) and chosen == ["match"]):
+            raise Astray(f"line {s.line}: a choice has no place here: {s.text[:60]}")
     return found, premises(found)
 
 

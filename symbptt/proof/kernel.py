@@ -340,7 +340,8 @@ def admit(definitions: Iterable[Definition]) -> Context:
         Refused: one of these fails.
     """
     listed = tuple(definitions)
-    require({*map(type, listed)} <= {Definition}, "what is no Definition is among them")
+    require({*map(type, listed)} <= {Definition} and {type(x) for d in listed for x in (d.lo, d.hi)}
+            <= {Index, type(None)}, "what is no Definition, or no range of one, is among them")
     places: dict[object, list[int]] = {}
     for number, d in enumerate(listed):
         _definable(d)

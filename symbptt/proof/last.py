@@ -66,6 +66,10 @@ class LastLoss(Prover):
             return self.script.instance(self._one_word(name), {t: Index(1)})
         return self._one_word(name) if e.of.time == index(t) else super().in_closed_form(e)
 
+    def total(self, name: str) -> Ref:
+        """For t ≥ 1, past T too: ∂L/∂v_t in closed form, with the sums of all others that stand in it."""
+        return self.inserted(name, lambda: self.solution_everywhere, super().in_closed_form, (self.positive,))
+
     def _one_word(self, name: str) -> Ref:
         """For 1 ≤ t ≤ T: ∂L/∂v_t in closed form."""
         return self.inserted(name, lambda: self.at_last, self.in_closed_form, self.range)

@@ -31,6 +31,8 @@ SEARCH = 6
 """How many hypotheses the kernel adds up at most when it derives one from others."""
 PREMISE = 50
 """A hypothesis or an assumption of a theorem takes as much room as so many nodes."""
+INTRODUCED = 3
+"""No step brings more hypotheses of its own, but for an entailment, whose arguments are its hypotheses."""
 LAW = 4
 """No law repeats an argument more often, but once for each summand or block."""
 
@@ -47,6 +49,7 @@ def check_cost(proof: Proof, rows: Rows, path: str, spent: int = 0) -> int:
     total = spent + sum(defined.values()) + len(proof.definitions) ** 2
     bounds: list[int] = []
     held: list[int] = []
+    under: list[int] = []
     for number, step in enumerate(proof.steps):
         args = list(_flat(step.args))
         own = sum(rows.size.get(id(a), 1) for a in args)
@@ -58,7 +61,9 @@ def check_cost(proof: Proof, rows: Rows, path: str, spent: int = 0) -> int:
             bound = max([own * (LAW + _repeated(args) if step.rule == "axiom" else 1), named, *before])
         bounds.append(bound)
         held.append(min(MOST, len(args) + sum(held[k] for k in step.premises if 0 <= k < number)))
-        total += bound + PREMISE * held[-1] + _searched(step.rule, args)
+        hypotheses = sum(under[k] for k in step.premises if 0 <= k < number)
+        under.append(min(MOST, len(args) if step.rule == "entailment" else hypotheses + INTRODUCED))
+        total += bound + PREMISE * held[-1] + hypotheses * _searched(step.rule, args)
         words = sum(rows.words.get(id(a), 1) for a in args) if step.rule == "ring" else 0
         total += WORD * words
         if bound > SIZE or words > WORDS or total > WORK:
