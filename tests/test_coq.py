@@ -202,7 +202,8 @@ def test_an_argument_at_a_kink_may_be_divided_by_a_constant() -> None:
 
 AIMED = {"at one number of steps": "(t + (T == 3))%N", "beyond the fourth step": "(minn t 4)",
          "by a difference that stops at 0": "(t + t.-4)%N", "by a size": "(t + (n_q == 7))%N",
-         "by a choice": "(if t is t'.+1 then t'.+1 else 0)", "by a list of cases": "(match t with | 5 => 0 | _ => t end)"}
+         "by a choice": "(if t is t'.+1 then t'.+1 else 0)",
+         "by a list of cases": "(match t with | 5 => 0 | _ => t end)"}
 
 
 @pytest.mark.parametrize("lie", AIMED)

@@ -29,7 +29,8 @@ class Whole:
     def __init__(self, pairing: Pairing, taken: Iterable[str] = ()) -> None:
         self.pairing, self.script = pairing, pairing.script
         model = pairing.template.model
-        names = LetterNames(model, taken)
+        # letters of closed forms stand in other theorems of the same file
+        names = LetterNames(model, (*taken, *(d.name for d in self.script.definitions)))
         known = {d.left for d in self.script.definitions}
         self.variables = [v for v in (*model.parameters, *model.static) if Adjoint(v) in known]
         self.ends: dict[MatrixSymbol, tuple[Matrix, Matrix | None]] = {}

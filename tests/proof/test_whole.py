@@ -18,6 +18,7 @@ from symbptt.proof.forward import tangent_definitions
 from symbptt.proof.kernel import check
 from symbptt.proof.pairing import Pairing
 from symbptt.proof.prover import Prover
+from symbptt.proof.record import recorded, replayed
 from symbptt.proof.script import Script
 from symbptt.proof.whole import Whole
 
@@ -118,3 +119,36 @@ def test_every_model_has_its_theorems(path) -> None:
         assert check(q.proof) == q.theorem
     if closed:
         assert {"truncated", "unbiased"} <= {q.key for q in symbptt.prove(model, truncate=2)}
+
+
+CROWDED = """
+name = "crowded"
+[sizes]
+n = "a size"
+k = "another"
+[parameters]
+A = "n, k"
+B = "k, n"
+V = "k, k"
+[inputs]
+x = "n"
+[targets]
+y = "k"
+[states]
+u = "n"
+v = "k"
+[equations]
+u = "A @ v[t-1] + x"
+v = "B @ u + v[t-1]"
+p = "V @ v"
+q = "p + v"
+[[loss]]
+term = "l(q, y)"
+"""
+
+
+def test_letters_of_directions_are_none_of_the_closed_form() -> None:
+    """Where u and v are families, another letter stands for the ends of dA = u vᵀ; never one that means two things."""
+    model = symbptt.loads(CROWDED)
+    found = replayed(recorded(model.name, symbptt.prove(model)))
+    assert "directions" in {q.key for q in found}
