@@ -29,7 +29,7 @@ demo: ## derive and prove the linear network for three steps
 
 test: ## run the tests but the slow ones (ARGS="-m slow" for those)
 	@sh tools/ensure-venv test
-	$(BIN)/python -m pytest $(if $(ARGS),$(ARGS),-m "not slow")
+	$(BIN)/python -m pytest --numprocesses auto $(if $(ARGS),$(ARGS),-m "not slow")
 
 fuzz: ## invent models and try every law on them (ARGS=2000 for so many)
 	@sh tools/ensure-venv test

@@ -112,7 +112,9 @@ def code_is_right(model: Model, code: str, folder: Path) -> None:
         assert np.abs(gradient - derivative).max() <= EXACT * terms, name
     states, direct = module.forward(network.params, network.data), network.direct(network.params, network.data)
     _, adjoints = module.backward(network.params, network.data, states, direct)
-    for name, stack in module.hidden_gradients_closed_form(network.params, network.data, direct).items():
+    closed = getattr(module, "hidden_gradients_closed_form", None)
+    right = closed(network.params, network.data, direct) if closed else {f: network.adjoint(f) for f in adjoints}
+    for name, stack in right.items():
         assert np.abs(stack - adjoints[name]).max() <= EXACT * max(1.0, float(np.abs(stack).max())), name
 
 

@@ -65,8 +65,14 @@ class Module:
             "states": self._listed(made.families), "direct": self._listed(made.read_by_losses),
             "opaque": made.losses, "only": made.losses[0].name if len(made.losses) == 1 else None,
             "named": self._named(), "drawn": list(self._drawn()), "kinks": bool(self._kinked()),
+            "with_gradient": [f'"{r.key}"' for r in made.backward.results[0]],
+            "linear": self._linear(), "sent": self._linear() or closed is not None,
             "sizes": [_source(s) for s in made.sizes], "shapes": list(self._shapes()),
             "steps": 4 + min(max(self.model.lags.values(), default=0), 8)}
+
+    def _linear(self) -> bool:
+        """Whether gradients are linear in what the losses send at the steps; a regulariser adds to them."""
+        return all(term.reduce != "once" for term in self.model.losses)
 
     def _named(self) -> str:
         """What turns the argument loss into losses by name."""

@@ -266,9 +266,10 @@ def check() -> bool:
         values, direct = _objective(params, data, states, loss)
         L, grads = value_and_grad(params, data, loss["l"])
         good &= _agree("L", L, values.sum(), abs(values).sum())
-        if set(grads) != {*PARAMETERS, *DATA} - {*TARGETS}:
-            print(f"    WRONG: there are gradients for {', '.join(grads)}")
-            good = False
+        for name in ("W_hx", "W_hh", "W_qh", "x", "h_0",):
+            if name not in grads:
+                print(f"    dL/d{name} is missing: WRONG")
+                good = False
         for name, gradient in grads.items():
             derivative, terms = _complex_step(name, params, data, loss)
             good &= _agree(f"dL/d{name}", gradient, derivative, terms)
