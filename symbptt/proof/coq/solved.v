@@ -63,20 +63,6 @@ Ltac apart := lazymatch goal with
   | |- _ => apply: sum_window
   end.
 
-(* both sides of an equation as a first term and a sum of the others, with nothing changed inside of a term *)
-Section First.
-Variable V : zmodType.
-Implicit Types a b c d : V.
-Lemma others_left a b c d : a + (b + c) = d -> a + b + c = d.
-Proof. by rewrite addrA. Qed.
-Lemma others_right a b c d : d = a + (b + c) -> d = a + b + c.
-Proof. by rewrite addrA. Qed.
-End First.
-Ltac first_and_others := repeat lazymatch goal with
-  | |- _ + _ + _ = _ => refine (others_left _)
-  | |- _ = _ + _ + _ => refine (others_right _)
-  end.
-
 (* a factor taken out of a power whose exponent is a distance *)
 Lemma mxpow_far (R : ringType) n (A : 'M[R]_n) t i : (t < i)%N -> mxpow A (i - t) = A *m mxpow A (i - t).-1.
 Proof. by rewrite -subn_gt0; case: (i - t)%N. Qed.
