@@ -30,6 +30,9 @@ ORIGIN = re.compile(r"(?:mathcomp\.)?(?:classical\.)?boolp\.|")
 ASKED = "".join(f"{line}.\n" for line in (*HEADER, "From checked Require certificate", "Set Printing Width 120"))
 """The beginning of the file in which Coq is asked: by the notations of the library, and by none of the certificate."""
 
+STATED = re.compile(r"\s*((?:Lemma|Theorem|Definition) [A-Za-z_][\w']*)")
+"""The line on which a lemma begins, whose proof follows."""
+
 REALS = frozenset({"gradient"})
 """The theorems over the reals, which may rest on these axioms; all others rest on none."""
 
@@ -231,7 +234,7 @@ def _assumptions(folder: Path, compiled: Path, text: str, names: list[str],
     (folder / "certificate.v").write_text(text, encoding="utf-8")
     done = _run([coqc(), *options, "certificate.v"], folder, limit)
     if done.returncode:
-        return f"Coq refuses it: {_last(done.stderr)}"
+        return f"Coq refuses it: {complaint(text, done.stderr)}"
     bare = [name for name in names if name not in REALS]
     over = [name for name in names if name in REALS]
     every = f"Definition together := ({', '.join(f'@checked.certificate.{name}' for name in bare)})"
@@ -287,6 +290,17 @@ def answers(output: str) -> list[tuple[str, ...] | None]:
         elif inside is None or not line.startswith(" "):
             found.append(None)
     return found
+
+
+def complaint(text: str, said: str) -> str:
+    """What Coq says of a certificate: in which lemma, on which of its lines, and why."""
+    error = _last(said)
+    if (place := re.match(r'File "[^"]*", line (\d+), characters [\d-]+: ', error)) is None:
+        return error
+    line = int(place[1])
+    named = [m[1] for here in text.splitlines()[:line] if (m := STATED.match(here))]
+    where = f"{named[-1]}, line {line}" if named else f"line {line}"
+    return f"{where}: {error[place.end():]}"
 
 
 def _last(text: str) -> str:

@@ -350,7 +350,7 @@ class ClosedProof:
             first, *once = d.right.args if type(d.right) is Plus else [d.right]
             script = f"rewrite /{name}"
             if once:
-                script += f" -?addrA; apply: add_both; last by ({self.put_in(plus(once), solved)}{close})"
+                script += f"; first_and_others; apply: add_both; last by ({self.put_in(plus(once), solved)}{close})"
             return f"{script}.\napply: eq_big_nat => t tT; {inside}{self.put_in(first.body, solved)}{close}."
         return f"rewrite /{name}; {self.put_in(d.right, solved)}{close}."
 
@@ -374,7 +374,7 @@ class ClosedProof:
                   f"{self.put_together(d, whole, self.by_closed_form)}\nQed."
         apart = f"sum_apart_and _; last by {self.fact}" if halves.once else "sum_apart"
         yield self.theorem(self.name("truncated_sum", variable), f" {uses} : {gradient} =\n  {right}",
-                           f"rewrite {full}{' -?addrA' * bool(halves.once)}; apply: {apart}.\n"
+                           f"rewrite {full}{'; first_and_others' * bool(halves.once)}; apply: {apart}.\n"
                            f"by move=> t _; first [apart | rewrite !(sum_window _ t {uses} T.+1); {self.fact}].")
 
 

@@ -49,6 +49,22 @@ TWICE = SOLVED.replace('x = "h"', 'x = "h"\nuses = "h"') \
     .replace("[states]", '[static]\nz = "h"\n[states]')
 """An input under the name of the number of uses, and a weight that is used before the first step too."""
 
+SHARED = SOLVED.replace('x = "h"', 'x = "h"\n[static]\nz = "h"').replace("[parameters]", '[parameters]\nM = "h, h"') \
+    .replace("[equations]", '[initial]\nh = "M @ z"\n[equations]').replace("h[t-1] + x", "M @ h[t-1] + x")
+"""The matrix of the recurrence computes the initial value too: one more factor beside its powers."""
+
+SEVERAL = SHARED.replace('M = "h, h"', 'M = "h, h"\nb = "h"').replace('"M @ z"', '"tanh(M @ z + b)"') \
+    .replace('"M @ h[t-1] + x"', '"h[t-1] + relu(M @ p + x + b)"') \
+    .replace("[equations]", '[equations]\np = "tanh(h[t-1])"')
+"""The same beside sums of three within functions, which have to stay as they are."""
+
+SQUARED = SHARED.replace('"M @ z"', '"M @ M.T @ z"')
+"""It computes the initial value in two places."""
+
+TURNED = SHARED.replace('M = "h, h"', 'M = "h, q"\nN = "q, h"').replace('"M @ z"', '"M @ N @ z"') \
+    .replace("M @ h", "M @ N @ h")
+"""The base of a power is a product, which can begin with either factor."""
+
 LIES = [
     pytest.param("elman", r"\\sum_\(t <= (\w+) <", r"\\sum_(t.+1 <= \1 <", id="the sum starts at t + 1"),
     pytest.param("elman", r"\(W_hh\^T \*m dg", "(W_hh *m dg", id="a transpose is missing"),
@@ -166,6 +182,28 @@ def test_coq_proves_the_closed_forms(name: str) -> None:
     split = derive(api.load(name), truncate=2).of_kind("truncated")
     assert len(verdict.theorems) == 3 + len(d.of_kind("total")) + len(split)
     assert not any(theorem.axioms for theorem in verdict.theorems)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [
+    pytest.param(SHARED, id="linear"), pytest.param(SHARED + '\nreduce = "last"', id="one loss"),
+    pytest.param(SEVERAL, id="nonlinear"), pytest.param(SQUARED, id="two places"),
+    pytest.param(TURNED, id="a product as base")])
+def test_coq_proves_the_closed_forms_where_a_parameter_computes_an_initial_value_too(text: str) -> None:
+    verdict = checked(certificate(derive(loads(text))))
+    assert verdict.accepted, verdict.reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lie", ["mxpow M^T i", "mxpow M i.+1", "mxpow M^T i.+2"])
+def test_coq_refuses_a_wrong_power_and_is_quoted_with_the_lemma(lie: str) -> None:
+    before, found, after = solutions(certificate(derive(loads(SHARED)))).partition("Theorem sum_z ")
+    wrong, count = re.subn(r"mxpow M\^T i\.\+1", lie, after, count=1)
+    assert found
+    assert count
+    verdict = checked(before + found + wrong)
+    assert verdict.reason.startswith("Coq refuses it: Theorem sum_z, line "), verdict.reason
+    assert "certificate.v" not in verdict.reason
 
 
 @pytest.mark.slow

@@ -68,6 +68,38 @@ Lemma mxpow_far (R : ringType) n (A : 'M[R]_n) t i : (t < i)%N -> mxpow A (i - t
 Proof. by rewrite -subn_gt0; case: (i - t)%N. Qed.
 Lemma mxpow_pos (R : ringType) n (A : 'M[R]_n) i : (0 < i)%N -> mxpow A i = A *m mxpow A i.-1.
 Proof. by case: i. Qed.
+Lemma trmx_mxpow (R : comRingType) n (A : 'M[R]_n) k : (mxpow A k)^T = mxpow A^T k.
+Proof. by elim: k => [|k IH]; rewrite ?trmx1 // mxpowSr trmx_mul IH. Qed.
+
+(* The same factors beside a power may belong to it or not, and a power of a product begins with any of its factors:
+   here no factor belongs to it, and it stands as far to the right as it gets. *)
+Section Turn.
+Variables (R : ringType) (m n p q : nat).
+Implicit Types (X : 'M[R]_(m, n)) (A : 'M[R]_n).
+Lemma turn1 A k : mxpow A k *m A = A *m mxpow A k.
+Proof. by rewrite -mxpowSr. Qed.
+Lemma turn2 (B : 'M[R]_(n, p)) (C : 'M[R]_(p, n)) k : mxpow (B *m C) k *m B = B *m mxpow (C *m B) k.
+Proof. by elim: k => [|k IH]; rewrite ?mul1mx ?mulmx1 // !mxpowS -!mulmxA IH. Qed.
+End Turn.
+Section TurnInside.
+Variables (R : ringType) (m n p q : nat) (X : 'M[R]_(m, n)).
+Lemma turn3 (B : 'M[R]_(n, p)) (C : 'M[R]_(p, q)) (D : 'M[R]_(q, n)) k :
+  mxpow (B *m C *m D) k *m B = B *m mxpow (C *m D *m B) k.
+Proof. by rewrite -mulmxA turn2. Qed.
+Lemma turn1_in (A : 'M[R]_n) k : X *m mxpow A k *m A = X *m A *m mxpow A k.
+Proof. by rewrite -!mulmxA turn1. Qed.
+Lemma turn2_in (B : 'M[R]_(n, p)) (C : 'M[R]_(p, n)) k :
+  X *m mxpow (B *m C) k *m B = X *m B *m mxpow (C *m B) k.
+Proof. by rewrite -!mulmxA turn2. Qed.
+Lemma turn3_in (B : 'M[R]_(n, p)) (C : 'M[R]_(p, q)) (D : 'M[R]_(q, n)) k :
+  X *m mxpow (B *m C *m D) k *m B = X *m B *m mxpow (C *m D *m B) k.
+Proof. by rewrite -!mulmxA turn2 !mulmxA. Qed.
+End TurnInside.
+Definition turns := (turn1_in, turn2_in, turn3_in, turn1, turn2, turn3).
+Ltac powers :=
+  rewrite ?(trmx_mul, trmx_mxpow, trmxK) ?(mxpow0, mxpowS);
+  rewrite ?(mulmxDl, mulmxDr, mulNmx, mulmxN, =^~ scalemxAl, =^~ scalemxAr, mulmxA);
+  rewrite ?turns.
 
 Section Ranges.
 Variables (V W : zmodType) (r : seq nat).
@@ -119,7 +151,7 @@ Ltac same_range close :=
   eapply etrans; [| symmetry; merge];
   let lo := fresh in let i := fresh in
   apply: eq_big_nat => i /andP[lo _]; cbv beta; rewrite ?(subnS, subn0);
-  first [close | rewrite ?(mxpow_far _ lo) ?(mxpow_pos _ lo); close].
+  first [close | rewrite ?(subSn lo) ?mxpowS ?(mxpow_far _ lo) ?(mxpow_pos _ lo); first [close | powers; close]].
 (* by_ranges close: the left side is affine in sums \sum_(a <= i < b) F i, the right side a sum of such sums and of
    other terms; the sums are compared range by range, and close proves equations without sums *)
 Ltac by_ranges close := cbv beta; match goal with
@@ -132,4 +164,6 @@ Ltac by_ranges close := cbv beta; match goal with
       end
     end
   | |- _ => close
+  | some : is_true (0 < ?T)%N |- _ => rewrite ?subn1 ?mxpowS ?(mxpow_pos _ some); powers; close
+  | |- _ => powers; close
   end.

@@ -18,12 +18,26 @@ Ltac split_pairings :=
 Ltac vanish :=
   rewrite ?(mulmx0, mul0mx, trmx0, scaler0, hadm0l, hadm0r, oppr0, dg0, msc0r, add0r, addr0, dotm0l);
   first [by [] | pairring].
+(* both sides of an equation as a first term and a sum of the others, with nothing changed inside of a term *)
+Section First.
+Variable V : zmodType.
+Implicit Types a b c d : V.
+Lemma others_left a b c d : a + (b + c) = d -> a + b + c = d.
+Proof. by rewrite addrA. Qed.
+Lemma others_right a b c d : d = a + (b + c) -> d = a + b + c.
+Proof. by rewrite addrA. Qed.
+End First.
+Ltac first_and_others := repeat lazymatch goal with
+  | |- _ + _ + _ = _ => refine (others_left _)
+  | |- _ = _ + _ + _ => refine (others_right _)
+  end.
 (* sums over time, term by term, on the left of what comes once; shown shows the terms *)
-Ltac sum_of_pairings shown :=
+Ltac sums_of_pairings shown :=
   match goal with
-  | |- ?a + ?b = ?c + ?d => apply: addE; [sum_of_pairings shown | split_pairings]
+  | |- ?a + ?b = ?c + ?d => apply: addE; [sums_of_pairings shown | split_pairings]
   | |- _ => apply: sum_eq => t _; shown; split_pairings
   end.
+Ltac sum_of_pairings shown := first [sums_of_pairings shown | first_and_others; sums_of_pairings shown].
 (* a scalar over the dual numbers that does not move *)
 Ltac constant_scalar :=
   first [reflexivity | rewrite ?(rmorphB, rmorphD, rmorphM, rmorphN, rmorphX, rmorph1, rmorph_nat); reflexivity].
