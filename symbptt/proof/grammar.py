@@ -16,8 +16,8 @@ MATRIX = rf"(?:'cV\[R\]_(?:{SIZE}|\({SIZES}\))|'M\[R\]_(?:{SIZE}|\({SIZES}, {SIZ
 FAMILY = rf"nat -> {MATRIX}"
 CALL = rf"(?:R -> R|{MATRIX}(?: -> {MATRIX})* -> (?:R|{MATRIX}))"
 """The type of a function or a loss. All these types have elements, whatever the sizes are."""
-STACKED = rf"'(?:M|cV)\[R\]_(?:{SIZE}|\([n_\w', +()]*\))"
-"""The type of a letter of a closed form, whose size may be a nested sum."""
+STACKED = rf"'(?:M|cV)\[R\]_(?:{SIZE}|\([n_\w', +*()]*\))"
+"""The type of a letter of a closed form, whose size may be a nested sum of products."""
 RANGE = r"\((?:0 < t|1 <= t <= T)\)%N"
 
 def _words(text: str) -> frozenset[str]:
