@@ -117,8 +117,9 @@ class AdjointProof:
         return over_time(f"{r.name} ({r.lag} + t)%N" if shifted and r.lag else f"{r.name} t")
 
     def unfold(self, reads: list[Read]) -> str:
-        """Rewrites that show the scalars of reads as the variable at time t sees them."""
+        """Rewrites that show the scalars of reads as the variable at time t sees them, with tT that t is at least 1."""
         steps = [f"-[{r.name} {f'({r.lag} + t)%N' if r.lag else 't'}]/({self.edges.shifted(r)})" for r in reads]
+        steps += ["?(at_lag1 _ _ (proj1 (andP tT)))"] * any(map(self.edges.step_left, reads))
         return f"rewrite {' '.join(steps)}; " if steps else ""
 
     def balance(self, e: Equation) -> str:
@@ -189,9 +190,10 @@ class AdjointProof:
         sent = [s for s in self.edges.sent if isinstance(s.leaf, At) and s.leaf.family == of.family]
         right = total([*(self.summed(r, True) for r in reads), *(over_time(f"{s.name} t") for s in sent)])
         left = over_time(f"<< {self.made.gradient_name(d)} t, {self.d(name)} t >>")
+        known = "tT" if any(map(self.edges.step_left, reads)) else "_"
         return "\n".join([
             f"Lemma {self.name('total', name)} : {left} =\n  {right}.", "Proof.",
-            f"rewrite -?sum_add; apply: sum_eq => t _; {self.unfold(reads)}"
+            f"rewrite -?sum_add; apply: sum_eq => t {known}; {self.unfold(reads)}"
             f"rewrite /{self.made.gradient_name(d)}{''.join(f' /{s.name}' for s in sent)}; split_pairings.", "Qed."])
 
     def _initial(self, d: Definition, of: At) -> str:

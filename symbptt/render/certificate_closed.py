@@ -243,13 +243,16 @@ class ClosedProof:
             if closed.constant else ("varying", f"(A := fun {k} => {transition}) {drive}")
         lines = self.made.derivation.line("closed"), self.made.derivation.line("reversed")
         forms = [self.print(line.forms[-1]) for line in lines]
+        # the factor at t + 1, in which a lag of two steps is one before t
+        later = " ?at_lagSS ?(at_lag1 _ _ (proj1 (andP tT)))" if "at_lag" in transition else ""
         found = [self.name("closed_form"), self.name("reversed_form")]
         for name, form, suffix in zip(found, forms, ("", "_rev"), strict=True):
             # the step is given by rewriting: a wrong one is refused at once, where unification would unfold letters
             solved = f"closed_{kind}{suffix} {given} _ {end} t1"
             yield self.theorem(name, f" t : (0 < t)%N -> {self.print(closed.stacked)} =\n  {form}",
                                f"move=> t1; apply: etrans ({solved}) _; last by sumring.\n"
-                               f"by move=> st tT; cbv beta; rewrite ({self.name('step')} tT); {self.fact}.")
+                               f"by move=> st tT; cbv beta; rewrite ({self.name('step')} tT){later}; "
+                               f"{self.fact}.")
         yield self.theorem(self.name("forms_agree"), f" t : (0 < t)%N -> {forms[0]} =\n  {forms[1]}",
                            f"by move=> t1; apply: etrans (esym ({found[0]} t1)) ({found[1]} t1).")
         if self.at_last is not None:

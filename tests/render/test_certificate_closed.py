@@ -20,6 +20,7 @@ from symbptt.proof.truncation import USES, summands
 from symbptt.proof.windows import engine
 from symbptt.render.certificate import certificate
 from tests.conftest import FILES
+from tests.render.test_certificate import framed
 
 SOLVED = """
 name = "accumulator"
@@ -180,3 +181,19 @@ def test_coq_refuses_a_wrong_closed_form(name: str, truth: str, lie: str) -> Non
     assert not verdict.accepted
     assert verdict.reason.startswith("Coq refuses it"), verdict.reason
     assert not re.search("[Ss]yntax|was not found", verdict.reason), verdict.reason
+
+
+LAGGED = [
+    pytest.param('h = "h[t-1] * h[t-2] + W @ x"', 'h = "n"', id="a state by itself"),
+    pytest.param('h = "W @ h[t-1] + h[t-2] * x[t-3]"', 'h = "n"', id="a state by an input"),
+    pytest.param('h = "h[t-1] * x[t-2] + W @ x"', 'h = "n"', id="the lag stands in the transition"),
+    pytest.param('e = "v @ x"\nh = "W @ x + e[t-2] * h[t-1]"', 'h = "n"\ne = "1"', id="a number by a state"),
+]
+"""Products of values that stand at different lags."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("equations", "states"), LAGGED)
+def test_coq_proves_products_of_lags(equations: str, states: str) -> None:
+    verdict = checked(certificate(derive(framed(equations, states))))
+    assert verdict.accepted, verdict.reason
