@@ -221,16 +221,6 @@ class AdjointProof:
         return "\n".join([f"Lemma {self.name('start', key)} : {left} = {right}.", "Proof.",
                           f"by rewrite -{self.name('total', key)} ({self.name('follow', key)} fol).", "Qed."])
 
-    def scalar_facts(self) -> Iterator[tuple[str, str]]:
-        """What is known of scalars that stand for inverses: hypotheses, and the names by which scripts use them."""
-        q = self.names.common
-        if q > 1:
-            yield f"Hypothesis reciprocal : {q}%:R * {self.names.reciprocal(q)} = 1.", "reciprocal"
-        for c in self.made.model.constants:
-            if ("inverse", c.name) in self.names.names:
-                name = self.name("inverse_of", c.name)
-                yield f"Hypothesis {name} : {self.names.scalar(c.name)} * {self.names.inverse(c.name)} = 1.", name
-
     def sent_text(self, sent: list[Sent], named: bool = False) -> list[str]:
         """What losses send, by the names of the scalars or written out."""
         found = []

@@ -57,7 +57,8 @@ class ClosedProof:
     @property
     def fact(self) -> str:
         """The tactic that closes an equation without sums."""
-        return "first [mxring | mxring: reciprocal]" if self.made.names.common > 1 else "mxring"
+        known = ", ".join(name for name, _ in self.made.scalar_facts())
+        return f"cancel_matrices {f'({known})' if ',' in known else known}" if known else "mxring"
 
     def blocks(self) -> list[str]:
         """Letters, hypotheses and lemmas in order."""
@@ -68,9 +69,7 @@ class ClosedProof:
         for name, halves in self.split:
             lemmas += self.truncated(name, halves)
         facts = ["Hypothesis rec : recursion."]
-        if self.made.names.common > 1:
-            q = self.made.names.common
-            facts.append(f"Hypothesis reciprocal : {q}%:R * {self.made.names.reciprocal(q)} = 1.")
+        facts += [f"Hypothesis {name} : {claim}." for name, claim in self.made.scalar_facts()]
         if self.at_last is not None:
             facts.append("Hypothesis some : (0 < T)%N.")
         return [*letters, "\n".join(facts), *lemmas]

@@ -100,6 +100,16 @@ class Statement:
         self.names.used |= before | used
         return text, used
 
+    def scalar_facts(self) -> Iterator[tuple[str, str]]:
+        """What is known of scalars that stand for inverses: names, and what they say."""
+        q = self.names.common
+        if q > 1:
+            yield "reciprocal", f"{q}%:R * {self.names.reciprocal(q)} = 1"
+        for c in self.model.constants:
+            if ("inverse", c.name) in self.names.names:
+                name = self.names.names("inverse_of", c.name, wanted=f"inverse_of_{c.name}")
+                yield name, f"{self.names.scalar(c.name)} * {self.names.inverse(c.name)} = 1"
+
     # The model.
 
     def lagged(self, name: str) -> bool:
