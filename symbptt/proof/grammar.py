@@ -16,8 +16,8 @@ MATRIX = rf"(?:'cV\[R\]_(?:{SIZE}|\({SIZES}\))|'M\[R\]_(?:{SIZE}|\({SIZES}, {SIZ
 FAMILY = rf"nat -> {MATRIX}"
 CALL = rf"(?:R -> R|{MATRIX}(?: -> {MATRIX})* -> (?:R|{MATRIX}))"
 """The type of a function or a loss. All these types have elements, whatever the sizes are."""
-STACKED = rf"'(?:M|cV)\[R\]_(?:{SIZE}|\([n_\w', +()]*\))"
-"""The type of a letter of a closed form, whose size may be a nested sum."""
+STACKED = rf"'(?:M|cV)\[R\]_(?:{SIZE}|\([n_\w', +*()]*\))"
+"""The type of a letter of a closed form, whose size may be a nested sum of products."""
 RANGE = r"\((?:0 < t|1 <= t <= T)\)%N"
 
 def _words(text: str) -> frozenset[str]:
@@ -71,7 +71,7 @@ def _record(name: str, constructor: str, fields: str) -> str:
 SETTING = {"Variables (R : comRingType) (env : given R) (pt : point R)":
            r"Variables \(R : comRingType\) \(env : given R\) \(pt : point R\)"}
 NOTATION = rf"Local Notation {NAME} := .*"
-SCALARS = (r"Hypothesis reciprocal : .*", r"Hypothesis some : .*")
+SCALARS = (r"Hypothesis reciprocal : .*", r"Hypothesis some : .*", rf"Hypothesis inverse_of_{NAME} : .*")
 ADJOINTS = rf"Variable [ge]_{NAME} : {FAMILY}"
 
 PARTS: dict[str, Part] = {
@@ -101,7 +101,7 @@ PARTS: dict[str, Part] = {
         "Definition lifted": r"Definition lifted : given \[comRingType of dual R\] := .*",
         "Definition moved": r"Definition moved : point \[comRingType of dual R\] := .*",
         "Theorem formal_gradient": r"Theorem formal_gradient : .*",
-    }, (NOTATION, *SCALARS, rf"Hypothesis inverse_of_{NAME} : .*", r"Lemma reciprocal_minus : .*",
+    }, (NOTATION, *SCALARS, r"Lemma reciprocal_minus : .*",
         rf"(?:Definition|Lemma) formal_{NAME} .*"),
         "dir, lifted, moved, formal_… and the theorem formal_gradient"),
     "Closed": Part("Backward", {"Hypothesis rec": r"Hypothesis rec : recursion"},

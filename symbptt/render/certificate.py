@@ -127,7 +127,7 @@ def backward(made: Statement, proof: AdjointProof) -> Section:
     section = Section("Backward", "The recursion of the gradients and the gradients.", opening, blocks)
     section.blocks += nested("Adjoint", proof.blocks())
     formal = LevelProof(proof, real=False)
-    facts = [text for text, _ in proof.scalar_facts()]
+    facts = [f"Hypothesis {name} : {claim}." for name, claim in made.scalar_facts()]
     if formal.last:
         facts.append("Hypothesis some : (0 < T)%N.")
     opening = ["Import formal.", "Variable dir : point R.", *made.direction_notations(), *facts]

@@ -117,8 +117,9 @@ class AdjointProof:
         return over_time(f"{r.name} ({r.lag} + t)%N" if shifted and r.lag else f"{r.name} t")
 
     def unfold(self, reads: list[Read]) -> str:
-        """Rewrites that show the scalars of reads as the variable at time t sees them."""
+        """Rewrites that show the scalars of reads as the variable at time t sees them, with tT that t is at least 1."""
         steps = [f"-[{r.name} {f'({r.lag} + t)%N' if r.lag else 't'}]/({self.edges.shifted(r)})" for r in reads]
+        steps += ["?(at_lag1 _ _ (proj1 (andP tT)))"] * any(map(self.edges.step_left, reads))
         return f"rewrite {' '.join(steps)}; " if steps else ""
 
     def balance(self, e: Equation) -> str:
@@ -189,9 +190,10 @@ class AdjointProof:
         sent = [s for s in self.edges.sent if isinstance(s.leaf, At) and s.leaf.family == of.family]
         right = total([*(self.summed(r, True) for r in reads), *(over_time(f"{s.name} t") for s in sent)])
         left = over_time(f"<< {self.made.gradient_name(d)} t, {self.d(name)} t >>")
+        known = "tT" if any(map(self.edges.step_left, reads)) else "_"
         return "\n".join([
             f"Lemma {self.name('total', name)} : {left} =\n  {right}.", "Proof.",
-            f"rewrite -?sum_add; apply: sum_eq => t _; {self.unfold(reads)}"
+            f"rewrite -?sum_add; apply: sum_eq => t {known}; {self.unfold(reads)}"
             f"rewrite /{self.made.gradient_name(d)}{''.join(f' /{s.name}' for s in sent)}; split_pairings.", "Qed."])
 
     def _initial(self, d: Definition, of: At) -> str:
@@ -218,16 +220,6 @@ class AdjointProof:
         right = total([f"{r.name} {s}" for r, s in self.edges.before(e.left)])
         return "\n".join([f"Lemma {self.name('start', key)} : {left} = {right}.", "Proof.",
                           f"by rewrite -{self.name('total', key)} ({self.name('follow', key)} fol).", "Qed."])
-
-    def scalar_facts(self) -> Iterator[tuple[str, str]]:
-        """What is known of scalars that stand for inverses: hypotheses, and the names by which scripts use them."""
-        q = self.names.common
-        if q > 1:
-            yield f"Hypothesis reciprocal : {q}%:R * {self.names.reciprocal(q)} = 1.", "reciprocal"
-        for c in self.made.model.constants:
-            if ("inverse", c.name) in self.names.names:
-                name = self.name("inverse_of", c.name)
-                yield f"Hypothesis {name} : {self.names.scalar(c.name)} * {self.names.inverse(c.name)} = 1.", name
 
     def sent_text(self, sent: list[Sent], named: bool = False) -> list[str]:
         """What losses send, by the names of the scalars or written out."""

@@ -57,7 +57,8 @@ class ClosedProof:
     @property
     def fact(self) -> str:
         """The tactic that closes an equation without sums."""
-        return "first [mxring | mxring: reciprocal]" if self.made.names.common > 1 else "mxring"
+        known = ", ".join(name for name, _ in self.made.scalar_facts())
+        return f"cancel_matrices {f'({known})' if ',' in known else known}" if known else "mxring"
 
     def blocks(self) -> list[str]:
         """Letters, hypotheses and lemmas in order."""
@@ -68,9 +69,7 @@ class ClosedProof:
         for name, halves in self.split:
             lemmas += self.truncated(name, halves)
         facts = ["Hypothesis rec : recursion."]
-        if self.made.names.common > 1:
-            q = self.made.names.common
-            facts.append(f"Hypothesis reciprocal : {q}%:R * {self.made.names.reciprocal(q)} = 1.")
+        facts += [f"Hypothesis {name} : {claim}." for name, claim in self.made.scalar_facts()]
         if self.at_last is not None:
             facts.append("Hypothesis some : (0 < T)%N.")
         return [*letters, "\n".join(facts), *lemmas]
@@ -243,13 +242,16 @@ class ClosedProof:
             if closed.constant else ("varying", f"(A := fun {k} => {transition}) {drive}")
         lines = self.made.derivation.line("closed"), self.made.derivation.line("reversed")
         forms = [self.print(line.forms[-1]) for line in lines]
+        # the factor at t + 1, in which a lag of two steps is one before t
+        later = " ?at_lagSS ?(at_lag1 _ _ (proj1 (andP tT)))" if "at_lag" in transition else ""
         found = [self.name("closed_form"), self.name("reversed_form")]
         for name, form, suffix in zip(found, forms, ("", "_rev"), strict=True):
             # the step is given by rewriting: a wrong one is refused at once, where unification would unfold letters
             solved = f"closed_{kind}{suffix} {given} _ {end} t1"
             yield self.theorem(name, f" t : (0 < t)%N -> {self.print(closed.stacked)} =\n  {form}",
                                f"move=> t1; apply: etrans ({solved}) _; last by sumring.\n"
-                               f"by move=> st tT; cbv beta; rewrite ({self.name('step')} tT); {self.fact}.")
+                               f"by move=> st tT; cbv beta; rewrite ({self.name('step')} tT){later}; "
+                               f"{self.fact}.")
         yield self.theorem(self.name("forms_agree"), f" t : (0 < t)%N -> {forms[0]} =\n  {forms[1]}",
                            f"by move=> t1; apply: etrans (esym ({found[0]} t1)) ({found[1]} t1).")
         if self.at_last is not None:

@@ -11,7 +11,7 @@ from symbptt.bptt.backward import NEVER, Template, contributions, loss_edges, te
 from symbptt.expr.build import times
 from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Delta, Matrix
-from symbptt.expr.walk import substitute
+from symbptt.expr.walk import substitute, visit
 from symbptt.model.spec import Equation, LossTerm, initial_name
 from symbptt.render.certificate_math import Printer
 from symbptt.render.certificate_model import Statement
@@ -120,7 +120,11 @@ class Edges:
 
     def gradient(self, r: Read, at: Index | None = None) -> str:
         """What is sent, at the time t of the equation, or as the variable at time `at` sees it."""
-        return self.print(r.value if at is None else substitute(r.value, {t: at + r.lag}))
+        if at is None:
+            return self.print(r.value)
+        # of a lag that is longer than the shift the rest is left, which is a lag also where it is one step
+        printer = Printer(self.names, since=0) if r.lag and at.terms else self.print
+        return printer(substitute(r.value, {t: at + r.lag}))
 
     def cotangent(self, r: Read, since: int = 1) -> str:
         """What is sent for any cotangent cot of the left side, at time t, or for `since` = 0 at t + 1."""
@@ -147,6 +151,11 @@ class Edges:
     def shifted(self, r: Read) -> str:
         """The scalar of a read of a family, as the variable at time t sees it."""
         return self.pairing(self.gradient(r, index(t)), f"{tangent(self.names.names, r.leaf.family.name)} t")
+
+    def step_left(self, r: Read) -> bool:
+        """Whether this scalar is made of a value one step before the variable, which is written as a lag."""
+        return r.lag > 0 and any(type(n) is At and (r.through.time - n.time).terms == () and
+                                 (r.through.time - n.time).const == r.lag + 1 for n in visit(r.value))
 
     def initial(self, r: Read, member: At) -> str:
         """The scalar of a read of a value before the first step."""

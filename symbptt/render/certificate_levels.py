@@ -149,7 +149,7 @@ class LevelProof(Line):
     def pairs(self, *texts: str) -> str:
         """The equality of two sums of pairings, which come from these texts, with 1/q where it stands in them."""
         prefix = "real_" if self.real else ""
-        facts = [prefix + name for _, name in self.proof.scalar_facts()]
+        facts = [prefix + name for name, _ in self.made.scalar_facts()]
         known = facts[0] if len(facts) == 1 else f"({', '.join(facts)})"
         closed = f"cancel_pairings {known}" if facts else "pairring"
         return "; ".join([*self.plain(texts), closed])

@@ -49,8 +49,10 @@ class Statement:
         self.print = Printer(self.names)
         self.step_texts = {e.name: Printer(self.names, member=self._in_step)(e.right) for e in self.model.order}
         self.step_uses = self._uses()
-        self.start_texts = {initial_name(e.left): self.print(e.right) for e in self.model.computed}
-        self.start_uses = self._uses()
+        self.start_texts, self.start_uses = {}, dict[str, set[str]]()
+        for e in self.model.computed:
+            self.start_texts[initial_name(e.left)] = self.print(e.right)
+            self.start_uses[e.name] = self.start_uses.get(e.name, set()) | self._uses()
         self.terms = self._terms()
         self.loss_texts, self.term_uses = [], list[set[str]]()
         for term in self.terms:
@@ -66,7 +68,7 @@ class Statement:
         for c in self.model.constants:
             if ("inverse", c.name) in self.names.names:
                 self.names.scalar(c.name)
-        self.names.used |= self.step_uses | self.start_uses | self.loss_uses
+        self.names.used |= self.step_uses.union(self.loss_uses, *self.start_uses.values())
 
     def _uses(self) -> set[str]:
         used = set(self.names.used)
@@ -97,6 +99,16 @@ class Statement:
         used = self._uses()
         self.names.used |= before | used
         return text, used
+
+    def scalar_facts(self) -> Iterator[tuple[str, str]]:
+        """What is known of scalars that stand for inverses: names, and what they say."""
+        q = self.names.common
+        if q > 1:
+            yield "reciprocal", f"{q}%:R * {self.names.reciprocal(q)} = 1"
+        for c in self.model.constants:
+            if ("inverse", c.name) in self.names.names:
+                name = self.names.names("inverse_of", c.name, wanted=f"inverse_of_{c.name}")
+                yield name, f"{self.names.scalar(c.name)} * {self.names.inverse(c.name)} = 1"
 
     # The model.
 
@@ -213,11 +225,11 @@ class Statement:
         """The variables among env and pt that a text with these names depends on."""
         names = set(used)
         families = {self.names.variable(n) for n in self.model.defined}
-        starts = {self.names.past(n) for n in self.model.defined if self.computed(n)}
         if names & families:
             names |= self.step_uses | {self.names.past(n) for n in self.model.defined if self.lagged(n)}
-        if names & (families | starts):
-            names |= self.start_uses
+        left = dict(self.start_uses)
+        while reached := [n for n in left if self.names.past(n) in names]:
+            names = names.union(*map(left.pop, reached))
         reciprocals = {self.names.names("reciprocal", str(q), wanted="") for q in self.names.denominators}
         env = {f.local for f in self.given} | reciprocals
         return ["env"] * bool(names & env) + ["pt"] * bool(names & {f.local for f in self.point})

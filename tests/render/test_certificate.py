@@ -160,3 +160,53 @@ def test_terms_are_read_with_the_precedence_of_the_library() -> None:
 def test_equal_input_gives_equal_text(named: Callable[[str], Model]) -> None:
     first, second = (certificate(derived(named("lstm"))) for _ in range(2))
     assert all(a == b for a, b in pairwise((first, second)))
+
+
+FRAME = """
+name = "frame"
+[sizes]
+n = "s"
+[constants]
+gamma = "rate"
+beta = "gain"
+[parameters]
+W = "n, n"
+v = "1, n"
+[static]
+s0 = "n"
+[inputs]
+x = "n"
+[targets]
+y = "n"
+[states]
+h = "n"
+[equations]
+h = "x"
+[[loss]]
+term = "l(h, y)"
+reduce = "mean"
+"""
+
+
+def framed(equations: str, states: str = 'h = "n"', initial: str = "") -> Model:
+    """A model with these equations."""
+    text = FRAME.replace('h = "x"', equations).replace('h = "n"', states)
+    return loads(text.replace("[equations]", f"[initial]\n{initial}\n[equations]") if initial else text)
+
+
+WIDE = loads(FRAME.replace('"n', '"2*n').replace(", n", ", 2*n").replace('"x"', '"W @ h[t-2] + x"'))
+STARTED = framed('h = "W @ g[t-1] + x"\ng = "W @ h[t-1]"', 'h = "n"\ng = "n"',
+                 'h_0 = "W @ s0"\ng_0 = "tanh(W @ s0)"')
+
+
+def test_the_height_of_stacked_adjoints_may_be_a_sum_of_products() -> None:
+    text = certificate(derived(WIDE))
+    assert "Definition Gamma (t : nat) : 'cV[R]_((2 * n_n) + (2 * n_n)) :=" in text
+    guard(WIDE, text)
+
+
+def test_each_past_depends_on_what_its_own_equations_name() -> None:
+    text = certificate(derived(STARTED))
+    assert "Local Notation h_past := (past_h pt)." in text
+    assert "Local Notation g_past := (past_g env pt)." in text
+    guard(STARTED, text)

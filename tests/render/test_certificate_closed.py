@@ -14,12 +14,14 @@ from symbptt.expr.index import t
 from symbptt.expr.nodes import Zero
 from symbptt.model.read import load, loads
 from symbptt.proof.checker import Verdict, check
+from symbptt.proof.evaluation import Astray
 from symbptt.proof.guard import guard
 from symbptt.proof.oracle import Oracle
 from symbptt.proof.truncation import USES, summands
 from symbptt.proof.windows import engine
 from symbptt.render.certificate import certificate
 from tests.conftest import FILES
+from tests.render.test_certificate import framed
 
 SOLVED = """
 name = "accumulator"
@@ -218,3 +220,49 @@ def test_coq_refuses_a_wrong_closed_form(name: str, truth: str, lie: str) -> Non
     assert not verdict.accepted
     assert verdict.reason.startswith("Coq refuses it"), verdict.reason
     assert not re.search("[Ss]yntax|was not found", verdict.reason), verdict.reason
+
+
+LAGGED = [
+    pytest.param('h = "h[t-1] * h[t-2] + W @ x"', 'h = "n"', id="a state by itself"),
+    pytest.param('h = "W @ h[t-1] + h[t-2] * x[t-3]"', 'h = "n"', id="a state by an input"),
+    pytest.param('h = "h[t-1] * x[t-2] + W @ x"', 'h = "n"', id="the lag stands in the transition"),
+    pytest.param('e = "v @ x"\nh = "W @ x + e[t-2] * h[t-1]"', 'h = "n"\ne = "1"', id="a number by a state"),
+]
+"""Products of values that stand at different lags."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("equations", "states"), LAGGED)
+def test_coq_proves_products_of_lags(equations: str, states: str) -> None:
+    verdict = checked(certificate(derive(framed(equations, states))))
+    assert verdict.accepted, verdict.reason
+
+
+DIVIDED = [
+    pytest.param('h = "(1-gamma)*h[t-1]/gamma + W @ x"', id="of the state"),
+    pytest.param('h = "h[t-1] + (1-gamma)*tanh(W @ x)/gamma"', id="of what is added to it"),
+    pytest.param('h = "(beta-gamma)*h[t-1]/(3*gamma*beta) + W @ x"', id="by two constants and a number"),
+]
+"""Sums divided by constants."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("equations", DIVIDED)
+def test_coq_proves_sums_that_are_divided(equations: str) -> None:
+    verdict = checked(certificate(derive(framed(equations))))
+    assert verdict.accepted, verdict.reason
+
+
+@pytest.mark.parametrize(("name", "claim"), [
+    ("inverse_of_gamma", "gamma * inv_gamma = 0"), ("inverse_of_beta", "gamma * gamma = 1"),
+    ("inverse_of_beta", "gamma * inv_gamma = 0"), ("inverse_of_gamma'", "dL_dh_0 = 0"),
+])
+def test_of_scalars_closed_forms_suppose_inverses_alone(name: str, claim: str) -> None:
+    model = framed('h = "(1-gamma)*h[t-1]/gamma + W @ x"')
+    text = certificate(derive(model))
+    guard(model, text)
+    before, _, after = text.partition("Section Closed.")
+    assert "Hypothesis inverse_of_gamma : gamma * inv_gamma = 1." in after
+    lie = after.replace("inverse_of_gamma : gamma * inv_gamma = 1.", f"{name} : {claim}.", 1)
+    with pytest.raises(Astray):
+        guard(model, f"{before}Section Closed.{lie}")

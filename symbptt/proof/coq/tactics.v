@@ -54,6 +54,9 @@ Ltac close_pairings tac :=
 Ltac cancel_written H := first
   [ pairring_strict | pairring_loose | pairring_left; cancel_inverses H | pairring_left_loose; cancel_inverses H
   | pairring_left_columns; cancel_inverses H ].
+(* an equation between matrices by such facts *)
+Ltac cancel_matrices H := intros;
+  first [ mxring_strict | mxring_loose | mxring_left; cancel_inverses H | mxring_left_loose; cancel_inverses H ].
 Ltac cancel_pairings H := first [ cancel_written H | rewrite ?hadmA; cancel_written H ].
 (* the entry of the 1 x 1 matrix of a number *)
 Lemma const_mx00 (R : ringType) (a : R) : (const_mx a : 'M[R]_1) 0 0 = a.
