@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from symbptt.derivation import Derivation
 from symbptt.render.certificate_adjoint import AdjointProof
 from symbptt.render.certificate_closed import closed_blocks
-from symbptt.render.certificate_edges import Edges
+from symbptt.render.certificate_edges import Edges, scalar_facts
 from symbptt.render.certificate_levels import LevelProof
 from symbptt.render.certificate_model import Statement
 from symbptt.render.target import environment, stamp
@@ -127,7 +127,7 @@ def backward(made: Statement, proof: AdjointProof) -> Section:
     section = Section("Backward", "The recursion of the gradients and the gradients.", opening, blocks)
     section.blocks += nested("Adjoint", proof.blocks())
     formal = LevelProof(proof, real=False)
-    facts = [f"Hypothesis {name} : {claim}." for name, claim in made.scalar_facts()]
+    facts = [f"Hypothesis {name} : {claim}." for name, claim in scalar_facts(made.names)]
     if formal.last:
         facts.append("Hypothesis some : (0 < T)%N.")
     opening = ["Import formal.", "Variable dir : point R.", *made.direction_notations(), *facts]

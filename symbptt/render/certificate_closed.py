@@ -22,6 +22,7 @@ from symbptt.expr.nodes import Adjoint, At, Block, Direct, Identity, Matrix, Plu
 from symbptt.expr.walk import free_indices, substitute, visit
 from symbptt.proof.statement import Definition
 from symbptt.proof.truncation import USES, Halves, every_window
+from symbptt.render.certificate_edges import scalar_facts
 from symbptt.render.certificate_math import Level, nat
 from symbptt.render.certificate_model import Statement
 
@@ -57,7 +58,7 @@ class ClosedProof:
     @property
     def fact(self) -> str:
         """The tactic that closes an equation without sums."""
-        known = ", ".join(name for name, _ in self.made.scalar_facts())
+        known = ", ".join(name for name, _ in scalar_facts(self.made.names))
         return f"cancel_matrices {f'({known})' if ',' in known else known}" if known else "mxring"
 
     def blocks(self) -> list[str]:
@@ -69,7 +70,7 @@ class ClosedProof:
         for name, halves in self.split:
             lemmas += self.truncated(name, halves)
         facts = ["Hypothesis rec : recursion."]
-        facts += [f"Hypothesis {name} : {claim}." for name, claim in self.made.scalar_facts()]
+        facts += [f"Hypothesis {name} : {claim}." for name, claim in scalar_facts(self.made.names)]
         if self.at_last is not None:
             facts.append("Hypothesis some : (0 < T)%N.")
         return [*letters, "\n".join(facts), *lemmas]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +14,7 @@ from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Delta, Matrix
 from symbptt.expr.walk import substitute, visit
 from symbptt.model.spec import Equation, LossTerm, initial_name
-from symbptt.render.certificate_math import Printer
+from symbptt.render.certificate_math import Printer, Vocabulary
 from symbptt.render.certificate_model import Statement
 from symbptt.render.certificate_names import past_tangent, tangent
 
@@ -173,3 +174,13 @@ def total(parts: list[str]) -> str:
 def over_time(body: str) -> str:
     """Σ_{t=1}^{T}."""
     return f"\\sum_(1 <= t < T.+1) {body}"
+
+
+def scalar_facts(names: Vocabulary) -> Iterator[tuple[str, str]]:
+    """What is known of scalars that stand for inverses: names, and what they say."""
+    if (q := names.common) > 1:
+        yield "reciprocal", f"{q}%:R * {names.reciprocal(q)} = 1"
+    for c in names.model.constants:
+        if ("inverse", c.name) in names.names:
+            name = names.names("inverse_of", c.name, wanted=f"inverse_of_{c.name}")
+            yield name, f"{names.scalar(c.name)} * {names.inverse(c.name)} = 1"

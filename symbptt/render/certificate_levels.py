@@ -15,7 +15,7 @@ from symbptt.expr.nodes import At
 from symbptt.expr.walk import substitute, visit
 from symbptt.model.functions import FUNCTIONS
 from symbptt.model.spec import Equation, LossTerm, initial_name
-from symbptt.render.certificate_edges import total
+from symbptt.render.certificate_edges import scalar_facts, total
 from symbptt.render.certificate_line import Line
 from symbptt.render.certificate_math import Level, Printer, moves, not_covered
 from symbptt.render.certificate_terms import KINKED, Terms, nested
@@ -149,7 +149,7 @@ class LevelProof(Line):
     def pairs(self, *texts: str) -> str:
         """The equality of two sums of pairings, which come from these texts, with 1/q where it stands in them."""
         prefix = "real_" if self.real else ""
-        facts = [prefix + name for name, _ in self.made.scalar_facts()]
+        facts = [prefix + name for name, _ in scalar_facts(self.made.names)]
         known = facts[0] if len(facts) == 1 else f"({', '.join(facts)})"
         closed = f"cancel_pairings {known}" if facts else "pairring"
         return "; ".join([*self.plain(texts), closed])

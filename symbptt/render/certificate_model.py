@@ -100,16 +100,6 @@ class Statement:
         self.names.used |= before | used
         return text, used
 
-    def scalar_facts(self) -> Iterator[tuple[str, str]]:
-        """What is known of scalars that stand for inverses: names, and what they say."""
-        q = self.names.common
-        if q > 1:
-            yield "reciprocal", f"{q}%:R * {self.names.reciprocal(q)} = 1"
-        for c in self.model.constants:
-            if ("inverse", c.name) in self.names.names:
-                name = self.names.names("inverse_of", c.name, wanted=f"inverse_of_{c.name}")
-                yield name, f"{self.names.scalar(c.name)} * {self.names.inverse(c.name)} = 1"
-
     # The model.
 
     def lagged(self, name: str) -> bool:
@@ -227,9 +217,7 @@ class Statement:
         families = {self.names.variable(n) for n in self.model.defined}
         if names & families:
             names |= self.step_uses | {self.names.past(n) for n in self.model.defined if self.lagged(n)}
-        left = dict(self.start_uses)
-        while reached := [n for n in left if self.names.past(n) in names]:
-            names = names.union(*map(left.pop, reached))
+        names = names.union(*(used for n, used in self.start_uses.items() if self.names.past(n) in names))
         reciprocals = {self.names.names("reciprocal", str(q), wanted="") for q in self.names.denominators}
         env = {f.local for f in self.given} | reciprocals
         return ["env"] * bool(names & env) + ["pt"] * bool(names & {f.local for f in self.point})

@@ -188,9 +188,9 @@ reduce = "mean"
 """
 
 
-def framed(equations: str, states: str = 'h = "n"', initial: str = "") -> Model:
+def framed(equations: str, states: str = 'h = "n"', initial: str = "", reduce: str = "mean") -> Model:
     """A model with these equations."""
-    text = FRAME.replace('h = "x"', equations).replace('h = "n"', states)
+    text = FRAME.replace('h = "x"', equations).replace('h = "n"', states).replace("mean", reduce)
     return loads(text.replace("[equations]", f"[initial]\n{initial}\n[equations]") if initial else text)
 
 

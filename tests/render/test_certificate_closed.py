@@ -266,3 +266,11 @@ def test_of_scalars_closed_forms_suppose_inverses_alone(name: str, claim: str) -
     lie = after.replace("inverse_of_gamma : gamma * inv_gamma = 1.", f"{name} : {claim}.", 1)
     with pytest.raises(Astray):
         guard(model, f"{before}Section Closed.{lie}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("equations", ['h = "W @ h[t-1] + x"', 'h = "(1-gamma)*h[t-1]/gamma + W @ x"'])
+def test_coq_proves_the_one_word_of_a_linear_recurrence(equations: str) -> None:
+    """Powers are written from the last step, and whole at the first."""
+    verdict = checked(certificate(derive(framed(equations, reduce="last"))))
+    assert verdict.accepted, verdict.reason

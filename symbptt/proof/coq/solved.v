@@ -152,6 +152,10 @@ Ltac same_range close :=
   let lo := fresh in let i := fresh in
   apply: eq_big_nat => i /andP[lo _]; cbv beta; rewrite ?(subnS, subn0);
   first [close | rewrite ?(subSn lo) ?mxpowS ?(mxpow_far _ lo) ?(mxpow_pos _ lo); first [close | powers; close]].
+(* the same without a range: powers whose exponent is the number of steps n, which is not 0 *)
+Ltac same_power close := match goal with
+  | H : is_true (0 < ?n)%N |- _ => rewrite ?(subnS, subn0) ?mxpowS ?(mxpow_pos _ H); first [close | powers; close]
+  end.
 (* by_ranges close: the left side is affine in sums \sum_(a <= i < b) F i, the right side a sum of such sums and of
    other terms; the sums are compared range by range, and close proves equations without sums *)
 Ltac by_ranges close := cbv beta; match goal with
@@ -163,7 +167,5 @@ Ltac by_ranges close := cbv beta; match goal with
         apply: (@one_range _ _ r E F a x R); [cbv beta; mxring | mxring | same_range close | by_ranges close]
       end
     end
-  | |- _ => close
-  | some : is_true (0 < ?T)%N |- _ => rewrite ?subn1 ?mxpowS ?(mxpow_pos _ some); powers; close
-  | |- _ => powers; close
+  | |- _ => first [close | rewrite ?(subnS, subn0); close | same_power close | powers; close]
   end.
