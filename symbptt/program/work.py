@@ -98,8 +98,10 @@ class Work:
                 continue
             recurs = self._recurs(stage, down)
             ready = [] if recurs else self._ready(stage, waiting, -1 if down else 1)
-            before = [s for s in waiting if s not in ready and (recurs or any(self._reads(r, s) for r in ready))]
-            before = [s for s in waiting if s in before or (any(self._reads(b, s) for b in before) and s not in ready)]
+            before: list[Stage] = []
+            for other in reversed(waiting):
+                if other not in ready and any(self._reads(reader, other) for reader in (stage, *ready, *before)):
+                    before.insert(0, other)
             done += [s for a in before for s in self.stage(a, down)]
             waiting = [a for a in waiting if a not in ready and a not in before]
             done += self._block(ready, stage, down) if ready else recurs or self.stage(stage, down)
