@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from sympy import MatrixSymbol
 
 from symbptt.expr.build import children, rebuild
-from symbptt.expr.index import Index, index, t
+from symbptt.expr.index import index, t
 from symbptt.expr.nodes import (
     ONE,
     Apply,
@@ -21,14 +21,12 @@ from symbptt.expr.nodes import (
     Block,
     Diagonal,
     Hadamard,
-    Identity,
     Matrix,
     Multiple,
     Ones,
     Plus,
     Scale,
     Times,
-    Zero,
 )
 from symbptt.expr.walk import substitute, visit
 from symbptt.program.words import Word, constant, diagonal, even, picked, placed, plain, words
@@ -193,7 +191,3 @@ def by_table(table: Mapping[Matrix, Matrix]) -> Callable[[Matrix], Matrix | None
         return None
 
     return look
-
-
-__all__ = ["NOW", "Identity", "Index", "Normal", "Ones", "Row", "Zero", "by_table", "latest", "members", "offset",
-           "shifted", "swapped", "timed"]
