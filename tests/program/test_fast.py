@@ -34,13 +34,13 @@ def module(text: str, folder: Path, name: str = "made") -> ModuleType:
 
 def in_loops(body: object) -> int:
     """The products of one step."""
-    text = 0
+    count = 0
     for s in body:
         if isinstance(s, Blocks | Loop):
-            text += in_loops(s.body)
+            count += in_loops(s.body)
         elif isinstance(s, Into) and s.function == "dot":
-            text += 1
-    return text
+            count += 1
+    return count
 
 
 @pytest.mark.parametrize(("name", "forward", "backward"), [
