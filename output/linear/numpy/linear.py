@@ -266,7 +266,14 @@ def check() -> bool:
         values, direct = _objective(params, data, states, loss)
         L, grads = value_and_grad(params, data, loss["l"])
         good &= _agree("L", L, values.sum(), abs(values).sum())
-        for name in ("W_hx", "W_hh", "W_qh", "x", "h_0",):
+        owed = (
+            "W_hx",
+            "W_hh",
+            "W_qh",
+            "x",
+            "h_0",
+        )
+        for name in owed:
             if name not in grads:
                 print(f"    dL/d{name} is missing: WRONG")
                 good = False
