@@ -6,7 +6,7 @@ sum Σ_j U_jᵀ δ_j are the columns of one array. What a loop overwrites is com
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -225,7 +225,7 @@ class Fusion:
             for time, group in groups.items():
                 ordered = sorted(group, key=lambda a: place_key(self.layout, a.args[1].family))
                 spans = [self.layout.places[a.args[1].family] for a in ordered]
-                if len(ordered) < 2 or any(p.hi != q.lo for p, q in pairwise(spans)):
+                if not adjoining(spans):
                     continue
                 part = self.part(base, spans[0].lo, spans[-1].hi)
                 matrix = Transpose(self.stack(tuple(transpose(a.args[0]) for a in ordered)))
@@ -262,7 +262,7 @@ class Fusion:
                 continue
             ordered = sorted(rows, key=lambda r: place_key(self.layout, r.family))
             spans = [self.layout.places[r.family] for r in ordered]
-            if len(ordered) < 2 or any(p.hi != q.lo for p, q in pairwise(spans)):
+            if not adjoining(spans):
                 continue
             affines = [a for r in ordered if (a := self.affine(r.right)) is not None]
             products: list[Matrix] = [Times(self.stack(tuple(a.matrices[k] for a in affines)), u)
@@ -294,6 +294,11 @@ class Fusion:
                             and a.family not in self.layout.places and a.shape == row.family.shape:
                         self.layout.places[a.family] = self.layout.place(row.family)
                         break
+
+
+def adjoining(spans: Sequence[Place]) -> bool:
+    """Whether these are two places or more, each behind the other without a gap."""
+    return len(spans) > 1 and all(p.hi == q.lo for p, q in pairwise(spans))
 
 
 def place_key(layout: Layout, family: MatrixSymbol) -> int:

@@ -54,14 +54,6 @@ class Recur:
 
 
 @dataclass(frozen=True)
-class Return:
-    """Leave the function with what has been found so far, unless a flag is set."""
-
-    flag: str
-    results: str
-
-
-@dataclass(frozen=True)
 class Steps:
     """A new family: its steps by time, none yet."""
 
@@ -142,7 +134,7 @@ class Branch:
     cases: tuple[tuple[Condition | None, tuple[Statement, ...]], ...]
 
 
-Statement: TypeAlias = (Assign | Into | Change | Recur | Return | Steps | Read | LossCall | Require | Loop | Blocks
+Statement: TypeAlias = (Assign | Into | Change | Recur | Steps | Read | LossCall | Require | Loop | Blocks
                         | Branch)
 
 

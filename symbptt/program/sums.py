@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from sympy import MatrixSymbol
 
 from symbptt.expr.build import plus
 from symbptt.expr.nodes import ONE, At, Matrix, Times
 from symbptt.program.array import Dimension, Member, Name, call, sliced
-from symbptt.program.fuse import Fusion, Place, place_key
+from symbptt.program.fuse import Fusion, Place, adjoining, place_key
 from symbptt.program.normal import NOW
 from symbptt.program.plan import Terms
 from symbptt.program.statements import Assign, Statement
@@ -91,7 +90,7 @@ class Sums:
         for (base, right), group in groups.items():
             ordered = sorted(group, key=lambda n: place_key(layout, self._left[n]))
             spans = [layout.places[self._left[n]] for n in ordered]
-            if len(ordered) < 2 or any(p.hi != q.lo for p, q in pairwise(spans)):
+            if not adjoining(spans):
                 continue
             part = Fusion(self.plan.systems.normal, layout).part(base, spans[0].lo, spans[-1].hi)
             letter = At(part, NOW)

@@ -42,10 +42,9 @@ class Initial:
 
 @dataclass
 class System:
-    """Families by their equations in the order of one step; `known` are the families that are given as stacks."""
+    """Families by their equations in the order of one step."""
 
     rows: dict[MatrixSymbol, Row] = field(default_factory=dict)
-    known: dict[MatrixSymbol, str] = field(default_factory=dict)
 
 
 class Systems:

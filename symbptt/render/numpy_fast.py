@@ -46,7 +46,7 @@ class _Fast(Module):
         fast = self.fast
         recurs = any(isinstance(s, Recur) for part in (fast.forward, fast.backward) for s in (*part.body, *part.extra))
         forward, gradients = self._part(fast.forward, []), self._gradients(fast.backward)
-        return {**super().parts(), "recurs": recurs, "sent": True, "forward_steps": forward, "gradients": gradients,
+        return {**self.common(), "recurs": recurs, "sent": True, "forward_steps": forward, "gradients": gradients,
                 "quiet_forward": _quiet(forward), "quiet_backward": _quiet(gradients),
                 "empty": self._part(fast.empty, _dict("return", fast.empty.results)),
                 "taken": self._timed(_dict("return", fast.states)),

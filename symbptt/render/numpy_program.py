@@ -57,16 +57,22 @@ class Module:
 
     def parts(self) -> dict[str, object]:
         """Everything by its name in the template."""
-        made, closed = self.made, self.made.closed
+        closed = self.made.closed
+        return {**self.common(), "forward": self._forward(), "backward": self._backward(),
+                "closed": self._closed(closed) if closed is not None else None,
+                "sent": self._linear() or closed is not None}
+
+    def common(self) -> dict[str, object]:
+        """What modules have in common, whatever their functions do inside."""
+        made = self.made
         return {
             "about": list(self._about()), "tables": list(self._tables()), "model": self.model.name, "batch": made.batch,
-            "forward": self._forward(), "objective": self._objective(), "backward": self._backward(),
-            "closed": self._closed(closed) if closed is not None else None,
-            "states": self._listed(made.families), "direct": self._listed(made.read_by_losses),
+            "objective": self._objective(), "states": self._listed(made.families),
+            "direct": self._listed(made.read_by_losses),
             "opaque": made.losses, "only": made.losses[0].name if len(made.losses) == 1 else None,
             "named": self._named(), "drawn": list(self._drawn()), "kinks": bool(self._kinked()),
             "with_gradient": [f'"{r.key}"' for r in made.backward.results[0]],
-            "linear": self._linear(), "sent": self._linear() or closed is not None,
+            "linear": self._linear(),
             "sizes": [_source(s) for s in made.sizes], "shapes": list(self._shapes()),
             "steps": 4 + min(max(self.model.lags.values(), default=0), 8)}
 

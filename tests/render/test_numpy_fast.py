@@ -23,6 +23,7 @@ from tests.render.test_numpy_program import (  # noqa: F401 - asked of these mod
     test_a_model_that_states_its_losses_takes_none,
     test_a_module_checks_itself,
     test_a_regulariser_counts_once_and_not_once_a_sample,
+    test_adjoints_are_total,
     test_an_assumption_is_used_and_required,
     test_complex_numbers_pass_unconjugated,
     test_each_sample_divides_by_the_sum_of_its_own_mask,
@@ -51,17 +52,6 @@ def program(folder: Path):  # noqa: F811 - the fixture
         path.write_text(source if source is not None else text(name), encoding="utf-8")
         return imported(path)
     return build
-
-
-@pytest.mark.parametrize("name", OFTEN)
-def test_adjoints_are_total(name: str, program) -> None:
-    network, module = Network(model(name)), program(name)
-    direct, states = network.direct(network.params, network.data), module.forward(network.params, network.data)
-    grads, adjoints = module.backward(network.params, network.data, states, direct)
-    assert grads.keys() == network.expected
-    assert adjoints.keys() == network.model.defined.keys()
-    for family, stack in adjoints.items():
-        assert error(stack, network.adjoint(family)) < EXACT, family
 
 
 FAULTS = [(r"np\.add\(", "np.subtract("), (r"np\.subtract\(", "np.add("), (r"np\.multiply\(", "np.add("),
