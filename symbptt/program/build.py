@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from symbptt.derivation import Derivation
 from symbptt.program.closed import closed_form
 from symbptt.program.names import Names
@@ -11,14 +13,14 @@ from symbptt.program.sizes import sources, variables
 from symbptt.program.statements import Program, Variable
 
 
-def program(derivation: Derivation) -> Program:
-    """The program of a derivation.
+def program(derivation: Derivation, reserved: Iterable[str] = ()) -> Program:
+    """The program of a derivation; `reserved` are names that the module needs for itself.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.
     """
     model = derivation.model
-    names = Names(derivation)
+    names = Names(derivation, reserved)
     given = variables(model, names)
     if not (model.inputs or model.targets):
         raise ValueError(f"the model {model.name} has neither inputs nor targets, so nothing says what T is")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+from collections.abc import Iterable
 
 from symbptt.derivation import Derivation
 from symbptt.model.spec import initial_name
@@ -20,11 +21,11 @@ UNAVAILABLE = frozenset({*FIXED, *keyword.kwlist, *dir(builtins)})
 
 
 class Names:
-    """Local names by what they stand for."""
+    """Local names by what they stand for; `reserved` are further names that a module needs for itself."""
 
-    def __init__(self, derivation: Derivation) -> None:
+    def __init__(self, derivation: Derivation, reserved: Iterable[str] = ()) -> None:
         model = derivation.model
-        self._taken = set(UNAVAILABLE)
+        self._taken = {*UNAVAILABLE, *reserved}
         self._given: dict[tuple[str, str], str] = {}
         earlier = [initial_name(member) for member in model.initial]
         self.static = frozenset(str(s.name) for s in model.static)

@@ -24,11 +24,17 @@ Terms = dict[str, tuple[list[Term], tuple[str, ...]]]
 
 
 class Plan:
-    """The plan of one derivation."""
+    """The plan of one derivation.
 
-    def __init__(self, derivation: Derivation) -> None:
+    Where nothing is written in place, every family has an array of its own. Unless `entrywise`, only products are moved
+    out of loops, and what a step can compute entry by entry is not stored.
+    """
+
+    def __init__(self, derivation: Derivation, in_place: bool = True, entrywise: bool = True,
+                 reserved: Iterable[str] = ()) -> None:
         self.derivation, self.model = derivation, derivation.model
-        self.names = Names(derivation)
+        self.in_place, self.entrywise = in_place, entrywise
+        self.names = Names(derivation, reserved)
         self.systems = Systems(derivation, self.names)
         self.batch, self.count = self.names.batch, self.names.add("local", "rows", "N", "rows")
         self.layout = Layout()
@@ -39,7 +45,7 @@ class Plan:
 
     def _forward_stages(self) -> None:
         system, normal = self.systems.forward(), self.systems.fresh_normal()
-        self.hoisted = Hoist(normal)
+        self.hoisted = Hoist(normal, self.entrywise)
         rows = self.hoisted.apply(inlined(Named(normal).apply(system.rows), self._operands([])))
         self.ahead, _ = self._fused(rows, normal, [], list(self.model.defined))
 
@@ -59,7 +65,7 @@ class Plan:
         outside = [e for i in initial.values() for e in i.messages]
         outside += [x.value for found, _ in terms.values() for x in found]
         rows = inlined(rows, self._operands([*(r.right for r in rows.values()), *outside]))
-        self.returned = Hoist(normal)
+        self.returned = Hoist(normal, self.entrywise)
         rows = Shared(normal).apply(self.returned.apply(rows))
         self.terms = terms
         core = [m.family for e in outside for m in members(e)]
@@ -84,6 +90,8 @@ class Plan:
 
     def _fused(self, rows: dict[MatrixSymbol, Row], normal: Normal, others: list[Matrix], keep: list[str],
                outside: Iterable[Matrix] = ()) -> tuple[list[Stage], list[Matrix]]:
+        if not self.in_place:
+            return stages(rows), others
         fusion = Fusion(normal, self.layout)
         fusion.sums([*(r.right for r in rows.values()), *others], frozenset(rows))
         rows = {f: Row(f, fusion.joined(r.right), r.labels) for f, r in rows.items()}

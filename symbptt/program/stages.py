@@ -205,10 +205,10 @@ class Shared:
 
 
 class Hoist:
-    """What does not depend on a loop, out of it."""
+    """What does not depend on a loop, out of it; unless `entrywise`, only what takes a product."""
 
-    def __init__(self, normal: Normal) -> None:
-        self.normal = normal
+    def __init__(self, normal: Normal, entrywise: bool = True) -> None:
+        self.normal, self.entrywise = normal, entrywise
         self.constants: dict[Matrix, MatrixSymbol] = {}
 
     def apply(self, rows: Mapping[MatrixSymbol, Row]) -> dict[MatrixSymbol, Row]:
@@ -227,18 +227,20 @@ class Hoist:
                      **{r.family: found[r.family] for r in stage.rows}}
         return found
 
-    def _dependent(self, e: Matrix) -> bool:
-        return any(m.family in self.inside for m in members(e))
+    def _stays(self, e: Matrix) -> bool:
+        if any(m.family in self.inside for m in members(e)):
+            return True
+        return not self.entrywise and not any(product(node, self.normal.static) for node in visit(e))
 
     def _within(self, e: Matrix) -> Matrix:
         if isinstance(e, At | MatrixSymbol):
             return e
-        if not self._dependent(e):
+        if not self._stays(e):
             return self._out(e)
         kind = type(e)
         if kind is Plus or (kind is Hadamard and e.shape[1] == ONE):
-            apart = [a for a in e.args if not self._dependent(a)]
-            kept = [self._within(a) for a in e.args if self._dependent(a)]
+            apart = [a for a in e.args if not self._stays(a)]
+            kept = [self._within(a) for a in e.args if self._stays(a)]
             whole = [self._out(apart[0] if len(apart) == 1 else kind(*apart), kind is Hadamard)] if apart else []
             return kind(*whole, *kept) if len(whole) + len(kept) > 1 else kept[0]
         operands = children(e)

@@ -103,6 +103,29 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """A value that a scan hands from step to step: its name in a step, the first one, what the next step gets."""
+
+    name: Name
+    start: Array
+    following: Name
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Steps in the order of time, or against it, without a change in place.
+
+    given holds the name of one step's part of each stack that is read, made the stacks of what the steps compute.
+    """
+
+    carried: tuple[Carried, ...]
+    given: tuple[tuple[Name, Array], ...]
+    body: tuple[Assign, ...]
+    made: tuple[tuple[Name, Name], ...]
+    down: bool
+
+
+@dataclass(frozen=True)
 class Blocks:
     """Runs of `length` times, upward or downward: for each, body with `first` (not included) and `last` as its ends.
 
@@ -134,7 +157,7 @@ class Branch:
     cases: tuple[tuple[Condition | None, tuple[Statement, ...]], ...]
 
 
-Statement: TypeAlias = (Assign | Into | Change | Recur | Steps | Read | LossCall | Require | Loop | Blocks
+Statement: TypeAlias = (Assign | Into | Change | Recur | Steps | Read | LossCall | Require | Loop | Scan | Blocks
                         | Branch)
 
 

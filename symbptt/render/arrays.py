@@ -131,7 +131,8 @@ class Writer:
         given = [self.code(x) for x in e.args]
         listed = [code.text for code in given]
         shape = f"({', '.join(listed)})" if len(listed) > 1 else listed[0]
-        text = pattern.format(*given, shape=shape, rest=", ".join(listed[1:]))
+        text = pattern.format(*given, shape=shape, rest=", ".join(listed[1:]),
+                              rest2=", ".join(listed[2:]))
         return Code(text, PRODUCT if e.function == "elementwise power" else ATOM)
 
     def mapped(self, e: a.Mapped) -> Code:

@@ -76,6 +76,10 @@ class Block:
         yield indented(f"for {e.var} in range({span}):", depth)
         yield from self.lines(e.body, depth + 1)
 
+    def scan(self, e: s.Scan, depth: int) -> Iterator[str]:
+        """Steps that change nothing in place; each library has a way of its own."""
+        raise NotImplementedError
+
     def blocks(self, e: s.Blocks, depth: int) -> Iterator[str]:
         """A loop over runs of times."""
         length, first, last, samples = e.length.text, e.first.text, e.last.text, e.samples.text
@@ -114,6 +118,7 @@ STATEMENTS: dict[type, Callable[..., Iterator[str]]] = {
     s.LossCall: Block.loss_call,
     s.Require: Block.require,
     s.Loop: Block.loop,
+    s.Scan: lambda block, e, depth: block.scan(e, depth),
     s.Blocks: Block.blocks,
     s.Branch: Block.branch,
 }

@@ -49,6 +49,7 @@ class Module:
     target = "numpy-textbook"
     notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T; the steps "
              "inside a function are kept by their time.")
+    block = BLOCK
 
     def __init__(self, derivation: Derivation, made: Program) -> None:
         self.derivation, self.model, self.made = derivation, derivation.model, made
@@ -104,7 +105,7 @@ class Module:
 
     def _forward(self) -> list[str]:
         function = self.made.forward
-        return self._body(function, [], list(_result("return", function.results[0])))
+        return self._body(function, [], list(self._result("return", function.results[0])))
 
     def _objective(self) -> list[str]:
         start = "direct: dict[str, Array] = {}"
@@ -112,17 +113,18 @@ class Module:
 
     def _backward(self) -> list[str]:
         grads, adjoints = self.made.backward.results
-        results = [*_result("grads =", grads), *_result("adjoints =", adjoints), indented("return grads, adjoints", 1)]
+        results = [*self._result("grads =", grads), *self._result("adjoints =", adjoints),
+                   indented("return grads, adjoints", 1)]
         return self._body(self.made.backward, list(CHECKED.values()), results)
 
     def _closed(self, function: Function) -> list[str]:
         reads = ["states = forward(params, data) if states is None else states", CHECKED["states"]]
         checks = [*(reads if "states" in function.uses else []), CHECKED["direct"]]
-        return self._body(function, checks, list(_result("return", function.results[0])))
+        return self._body(function, checks, list(self._result("return", function.results[0])))
 
     def _body(self, function: Function, checks: list[str], results: list[str]) -> list[str]:
         """Statements with, in front, what they read and, behind, what they return."""
-        lines = [*BLOCK.lines(function.body), *results]
+        lines = [*self.block.lines(function.body), *results]
         used = set(re.findall(r"\w+", "\n".join([*checks, *lines])))
         return [*(indented(line, 1) for line in self._head(checks, used, function.uses)), "", *lines]
 
@@ -140,12 +142,24 @@ class Module:
         if "dtype" in used:
             first = next(v.key for v in self.made.variables if v.key not in self.targets)
             yield f'dtype = given["{first}"].dtype'
+        if "device" in used:
+            first = next(v.key for v in self.made.variables if v.key not in self.targets)
+            yield f'device = given["{first}"].device'
 
     def _given(self, used: set[str], variables: frozenset[str]) -> Iterator[str]:
         static = {s.name for s in self.model.static}
         yield from (f'{v.local} = given["{v.key}"]' for v in self.made.variables
                     if (v.group == "params" or v.key in static) and v.local in variables)
         yield from (f'{local} = _number(params, "{key}")' for key, local in self.made.constants if local in used)
+
+    def _result(self, label: str, outputs: Iterable[Output]) -> Iterator[str]:
+        """A dictionary of results, on one line where it fits."""
+        entries = [f'"{o.key}": {self.block.write(o.value)}' for o in outputs]
+        line = indented(f"{label} {{{', '.join(entries)}}}", 1)
+        if len(line) <= WIDTH - 20:
+            yield line
+        else:
+            yield from (indented(f"{label} {{", 1), *(indented(f"{entry},", 2) for entry in entries), indented("}", 1))
 
     def _axes(self, v: Variable) -> list[str]:
         return [self.made.batch if axis == "B" else str(axis) for axis in v.axes]
@@ -155,7 +169,7 @@ class Module:
 
     def _tables(self) -> Iterator[str]:
         def entries(variables: Iterable[Variable]) -> list[str]:
-            return [f'"{v.key}": {_quoted(self._axes(v))}' for v in variables]
+            return [f'"{v.key}": {quoted(self._axes(v))}' for v in variables]
 
         shapes = "dict[str, tuple[str, ...]]"
         yield from _table("PARAMETERS", shapes, entries(v for v in self.made.variables if v.group == "params"))
@@ -164,7 +178,7 @@ class Module:
         yield from _table("DIRECT", shapes, entries(self.made.read_by_losses))
         constants = [f'"{key}": {0.7 + 0.1 * (k % 3):.1f}' for k, (key, _) in enumerate(self.made.constants)]
         yield from _table("CONSTANTS", "dict[str, float]", constants)
-        yield f"TARGETS: tuple[str, ...] = {_quoted(self.targets)}"
+        yield f"TARGETS: tuple[str, ...] = {quoted(self.targets)}"
         yield f'CLOCK = "{self.clock}"'
         sizes = [f'"{s.name}": {3 + k}' for k, s in enumerate(self.model.sizes)]
         yield from _table("CHECKED_SIZES", "dict[str, int]", sizes)
@@ -234,16 +248,6 @@ def _span(line: Line) -> str:
     return f"    for {line.lo} <= t <= {line.hi}"
 
 
-def _result(label: str, outputs: Iterable[Output]) -> Iterator[str]:
-    """A dictionary of results, on one line where it fits."""
-    entries = [f'"{o.key}": {WRITE(o.value)}' for o in outputs]
-    line = indented(f"{label} {{{', '.join(entries)}}}", 1)
-    if len(line) <= WIDTH - 20:
-        yield line
-    else:
-        yield from (indented(f"{label} {{", 1), *(indented(f"{entry},", 2) for entry in entries), indented("}", 1))
-
-
 def _table(name: str, kind: str, entries: list[str]) -> Iterator[str]:
     """A dictionary at the top of the module."""
     if entries:
@@ -256,7 +260,8 @@ def _tuple(items: list[str]) -> str:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
 
-def _quoted(items: list[str]) -> str:
+def quoted(items: list[str]) -> str:
+    """A tuple of strings."""
     return _tuple([f'"{item}"' for item in items])
 
 

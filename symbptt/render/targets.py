@@ -18,6 +18,7 @@ from symbptt.render import assumed as derivatives
 from symbptt.render.accepted import Accepted
 from symbptt.render.document import Format, Writer, document, unglued
 from symbptt.render.escape import latex_code, latex_words, markdown_words, plain_words
+from symbptt.render.functional import jax_program, torch_program
 from symbptt.render.math import Latex, Ruler, Running, latex
 from symbptt.render.numpy_fast import numpy_fast
 from symbptt.render.numpy_program import numpy_program
@@ -69,6 +70,8 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
     _document(MARKDOWN),
     _program("numpy", ".py", numpy_fast),
     _program("numpy-textbook", ".py", numpy_program),
+    _program("torch", ".py", torch_program),
+    _program("jax", ".py", jax_program),
 )}
 """Every target by name, a row each."""
 

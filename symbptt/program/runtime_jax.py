@@ -1,0 +1,327 @@
+"""What generated jax modules bring along. It is copied into them, function by function, and never imported.
+
+The tables and the functions without a body stand for those that each module has of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+Steps = dict[int, Array]
+Loss = Callable[..., Any]
+
+PARAMETERS: dict[str, tuple[str, ...]] = {}
+DATA: dict[str, tuple[str, ...]] = {}
+CONSTANTS: dict[str, float] = {}
+TARGETS: tuple[str, ...] = ()
+CLOCK = ""
+
+
+def unrolled(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Array]:
+    """The states by the equations as they stand; generated."""
+    raise NotImplementedError
+
+
+def _objective(
+    params: Mapping[str, Any], data: Mapping[str, Any], states: Mapping[str, Array], loss: Mapping[str, Loss]
+) -> tuple[Array, dict[str, Array]]:
+    """What each step and sample adds to L, and the direct gradients; generated."""
+    raise NotImplementedError
+
+
+def _sizes(given: Mapping[str, Array]) -> dict[str, int]:
+    """The sizes; generated."""
+    raise NotImplementedError
+
+
+def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """The shapes; generated."""
+    raise NotImplementedError
+
+
+def _agree(what: str, found: Array, right: Array, least: float = 0.0) -> bool:
+    """Print how far two arrays are apart, measured by the largest entry or `least`; True where that is rounding."""
+    fits = found.shape == right.shape
+    apart = float(jnp.abs(found - right).max()) if fits else float("inf")
+    scale = max(float(jnp.abs(right).max()), least)
+    error = apart / scale if scale else apart and float("inf")
+    good = error <= 1e-11
+    print(f"    {what:<40} {found.shape!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
+    return good
+
+
+def _by_autodiff(
+    params: Mapping[str, Any], data: Mapping[str, Any], loss: Mapping[str, Loss], wanted: tuple[str, ...]
+) -> tuple[Array, dict[str, Array]]:
+    """L, and the gradients that jax itself finds through the equations as they stand."""
+
+    def objective(leaves: dict[str, Array]) -> Array:
+        moved_params = {name: leaves.get(name, value) for name, value in params.items()}
+        moved_data = {name: leaves.get(name, value) for name, value in data.items()}
+        return _objective(moved_params, moved_data, unrolled(moved_params, moved_data), loss)[0].sum()
+
+    leaves = {name: (params if name in PARAMETERS else data)[name] for name in wanted}
+    found: tuple[Array, dict[str, Array]] = jax.jit(jax.value_and_grad(objective))(leaves)
+    return found
+
+
+def _mask(T: int, B: int) -> Array:
+    """A mask with zeros and ones; the first step counts for every sample of two."""
+    return ((jnp.arange(T)[:, None] + jnp.arange(B)) % 3 != 2).astype(float)[..., None]
+
+
+def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Random parameters and data: weights near one half over their width, initial values not zero."""
+    shapes = _shapes(T, B, size)
+    keys = iter(jax.random.split(jax.random.key(1), len(PARAMETERS) + len(DATA)))
+    params: dict[str, Any] = dict(CONSTANTS)
+    for name, axes in PARAMETERS.items():
+        width = shapes[name][-1] if len(axes) > 1 else 1
+        params[name] = (0.5 + 0.25 * jax.random.normal(next(keys), shapes[name])) / width
+    return params, {name: 0.5 + 0.5 * jax.random.normal(next(keys), shapes[name]) for name in DATA}
+
+
+def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
+    """A loss for check: with s the weighted sum of all entries, s + s²/2 + half of the squared norms."""
+
+    def loss(*arguments: Array) -> tuple[Array, Any]:
+        weights = [jnp.cos(seed + 3 * k + jnp.arange(v.shape[-1])) for k, v in enumerate(arguments)]
+        s = jnp.stack([(w * v).sum(-1) for w, v in zip(weights, arguments, strict=True)]).sum(0)
+        squares = jnp.stack([(v * v).sum(-1) for v in arguments]).sum(0)
+        gradients = tuple((1 + s)[..., None] * weights[k] + arguments[k] for k in carrying)
+        return s + s * s / 2 + squares / 2, gradients if len(gradients) > 1 else gradients[0]
+
+    return loss
+
+
+def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, int]]:
+    """Every array by name, in one dtype, and the sizes by name; targets that are whole numbers stay as they are.
+
+    Raises:
+        ValueError: an array is missing or does not have the shape that the others make it have.
+    """
+    given = {name: _array("params", params, name, axes) for name, axes in PARAMETERS.items()}
+    given |= {name: _array("data", data, name, axes) for name, axes in DATA.items()}
+    T, B = given[CLOCK].shape[:2]
+    if T < 1:
+        raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
+    shapes = _shapes(T, B, _sizes(given))
+    for name, array in given.items():
+        group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
+        _expect(group, name, array, axes, shapes[name])
+    for name in CONSTANTS:
+        _number(params, name)
+    floating = [array for array in given.values() if jnp.issubdtype(array.dtype, jnp.floating)]
+    dtype = jnp.result_type(*floating) if floating else jnp.result_type(float)
+    for name, array in given.items():
+        if name not in TARGETS or jnp.issubdtype(array.dtype, jnp.floating):
+            given[name] = array.astype(dtype)
+    return given, _sizes(given)
+
+
+def _stacks(
+    group: str,
+    arrays: Mapping[str, Any],
+    table: Mapping[str, tuple[str, ...]],
+    given: Mapping[str, Array],
+    size: Mapping[str, int],
+) -> dict[str, Array]:
+    """The stacks that a table lists, checked and in the dtype of the arrays that were given."""
+    T, B = given[CLOCK].shape[:2]
+    shapes = _shapes(T, B, size)
+    dtype = next(array.dtype for name, array in given.items() if name not in TARGETS)
+    found: dict[str, Array] = {}
+    for name, axes in table.items():
+        stack = _array(group, arrays, name, axes)
+        _expect(group, name, stack, axes, shapes[name])
+        found[name] = stack.astype(dtype)
+    return found
+
+
+def _array(group: str, arrays: Mapping[str, Any], name: str, axes: tuple[str, ...]) -> Array:
+    """One array, with as many axes as it must have."""
+    if name not in arrays:
+        raise ValueError(f'{group}["{name}"] is missing; expected an array of shape ({", ".join(axes)})')
+    array = jnp.asarray(arrays[name])
+    if array.ndim != len(axes):
+        raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)})')
+    return array
+
+
+def _expect(group: str, name: str, array: Array, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    """Refuse an array of another shape."""
+    if array.shape != shape:
+        raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)}) = {shape}')
+
+
+def _number(params: Mapping[str, Any], name: str) -> Any:
+    """A constant, a Python number or an array without axes; it leaves the dtype of arrays alone."""
+    if name not in params:
+        raise ValueError(f'params["{name}"] is missing; expected a number')
+    if jnp.shape(params[name]) != ():
+        raise ValueError(f'params["{name}"] has shape {jnp.shape(params[name])}; expected a number')
+    number = params[name]
+    return number if isinstance(number, (int, float)) else jnp.asarray(number).astype(float)
+
+
+def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
+    """The loss that the caller has to pass, under its name."""
+    if not callable(loss):
+        raise TypeError(f"the model leaves its loss {name} open; pass it as the function loss")
+    return {name: loss}
+
+
+def _no_loss(loss: Any) -> dict[str, Loss]:
+    """Nothing: the model states its losses."""
+    if loss is not None:
+        raise TypeError("the model states its losses itself; leave loss out")
+    return {}
+
+
+def _named_losses(loss: Any, *names: str) -> dict[str, Loss]:
+    """The losses that the caller has to pass, by name."""
+    if not isinstance(loss, Mapping) or not all(callable(loss.get(name)) for name in names):
+        raise TypeError(f"the model leaves its losses open; pass loss as a dict of functions {', '.join(names)}")
+    return dict(loss)
+
+
+def _evaluated(
+    loss: Mapping[str, Loss], name: str, arguments: tuple[Array, ...], carrying: tuple[int, ...]
+) -> tuple[Array, tuple[Array, ...]]:
+    """The values of a loss, (T, B, 1), and its gradients with respect to the arguments at the positions `carrying`.
+
+    A loss that returns its values alone is differentiated by jax.
+    """
+    result = loss[name](*arguments)
+    if isinstance(result, tuple):
+        values, gradients = result
+        found = tuple(gradients) if len(carrying) > 1 else (gradients,)
+    else:
+        values = result
+
+        def total(*moved: Array) -> Array:
+            by_place = dict(zip(carrying, moved, strict=True))
+            return jnp.sum(loss[name](*(by_place.get(k, a) for k, a in enumerate(arguments))))
+
+        found = jax.grad(total, argnums=tuple(range(len(carrying))))(*(arguments[k] for k in carrying))
+    right = tuple(arguments[position].shape for position in carrying)
+    if values.shape != arguments[0].shape[:2]:
+        raise ValueError(f"the loss {name} gave values of shape {values.shape}; expected {arguments[0].shape[:2]}")
+    if tuple(gradient.shape for gradient in found) != right:
+        shapes = ", ".join(str(gradient.shape) for gradient in found)
+        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
+    return values[..., None], found
+
+
+def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:
+    """The steps of a stack by time: 1 … T; before them the values at 0, -1, …; after them `later` steps of zeros."""
+    steps = {-k: value for k, value in enumerate(earlier)}
+    steps |= dict(enumerate(stack, start=1))
+    return steps | {len(stack) + k: jnp.zeros_like(stack[0]) for k in range(1, later + 1)}
+
+
+def _stacked(steps: Steps, T: int, back: int = 0) -> Array:
+    """The steps at 1 … T, or as many times back, as a stack."""
+    return jnp.stack([steps[t - back] for t in range(1, T + 1)])
+
+
+def _ahead(stack: Array, by: int) -> Array:
+    """The stack so many steps later; zeros behind its end."""
+    return jnp.concatenate([stack[by:], jnp.zeros_like(stack[:by])])
+
+
+def _behind(stack: Array, *earlier: Array) -> Array:
+    """The stack as many steps earlier as there are values at 0, -1, …, which come first."""
+    return jnp.concatenate([jnp.stack(earlier[::-1]), stack])[: len(stack)]
+
+
+def _at(stack: Array, t: int) -> Array:
+    """The step at t; zeros behind the end."""
+    return stack[t - 1] if t <= len(stack) else jnp.zeros_like(stack[0])
+
+
+def _dot(a: Array, b: Array) -> Array:
+    """The product aᵀb of every sample: (B, n) and (B, n) to (B, 1)."""
+    return (a * b).sum(axis=-1, keepdims=True)
+
+
+def _apply(matrix: Array, rows: Array) -> Array:
+    """The product of every sample's matrix and column: (B, m, n) and (B, n) to (B, m)."""
+    return (matrix @ rows[..., :, None])[..., 0]
+
+
+def _outer(a: Array, b: Array) -> Array:
+    """The product a bᵀ of every sample: (B, m) and (B, n) to (B, m, n)."""
+    return a[..., :, None] * b[..., None, :]
+
+
+def _blocks(B: int, rows: list[list[Array]]) -> Array:
+    """The block matrix of every sample, (B, m, n); a block without samples is the same in all of them."""
+    return jnp.block([[jnp.broadcast_to(cell, (B, *cell.shape[-2:])) for cell in row] for row in rows])
+
+
+def _placed(rows: Array, start: int, size: int, axis: int = -1) -> Array:
+    """An array among zeros: along the axis it begins at `start`, and `size` is the length with the zeros."""
+    around = [(0, 0)] * rows.ndim
+    around[axis] = (start, size - start - rows.shape[axis])
+    return jnp.pad(rows, around)
+
+
+def _at_last(stack: Array) -> Array:
+    """The stack with zeros before its last step."""
+    return jnp.concatenate([jnp.zeros_like(stack[:-1]), stack[-1:]])
+
+
+def _count(name: str, mask: Array) -> Array:
+    """The number of steps that count for each sample, (B, 1); a mean over none of them is refused where it is seen."""
+    total = mask.sum(axis=0)
+    if not isinstance(total, jax.core.Tracer) and bool((total == 0).any()):
+        sample = int(jnp.argmax(total[:, 0] == 0))
+        raise ValueError(f'data["{name}"] has no step that counts for sample {sample}; a mean divides by their number')
+    return total
+
+
+def _require_sum_one(name: str, target: Array, mask: Any = 1.0) -> None:
+    """Refuse a target that breaks the assumption of the model, in a step that counts, where it is seen."""
+    broken = (abs((target.sum(axis=-1, keepdims=True) - 1) * mask) > 1e-3).any()
+    if not isinstance(broken, jax.core.Tracer) and bool(broken):
+        raise ValueError(f'data["{name}"]: the model assumes that the entries of every step add up to one')
+
+
+def _step(z: Array) -> Array:
+    """One above zero, else zero."""
+    return (z > 0).astype(z.dtype)
+
+
+def _leaky_relu(z: Array) -> Array:
+    """The argument above zero, a hundredth of it below."""
+    return jnp.where(z <= 0, z / 100, z)
+
+
+def _softsign(z: Array) -> Array:
+    """The function z / (1 + |z|)."""
+    return z / (1 + abs(z))
+
+
+def _hard_tanh(z: Array) -> Array:
+    """The argument between -1 and 1, and these beyond."""
+    return jnp.clip(z, -1, 1)
+
+
+def _softmax(z: Array) -> Array:
+    """Exponentials along the last axis over their sum."""
+    return jax.nn.softmax(z, axis=-1)
+
+
+def _cotangent(gradient: Array | None, value: Any) -> Any:
+    """A gradient in the dtype of its variable; zeros for what carries none."""
+    if not jnp.issubdtype(jnp.result_type(value), jnp.floating):
+        return jnp.zeros(jnp.shape(value), jax.dtypes.float0)
+    if gradient is None:
+        return jnp.zeros_like(value)
+    return gradient.astype(jnp.result_type(value))

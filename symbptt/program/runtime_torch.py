@@ -1,0 +1,342 @@
+"""What generated torch modules bring along. It is copied into them, function by function, and never imported.
+
+The tables and the functions without a body stand for those that each module has of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Steps = dict[int, Tensor]
+Loss = Callable[..., Any]
+
+PARAMETERS: dict[str, tuple[str, ...]] = {}
+DATA: dict[str, tuple[str, ...]] = {}
+CONSTANTS: dict[str, float] = {}
+TARGETS: tuple[str, ...] = ()
+CLOCK = ""
+
+
+def unrolled(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The states by the equations as they stand; generated."""
+    raise NotImplementedError
+
+
+def _objective(
+    params: Mapping[str, Any], data: Mapping[str, Any], states: Mapping[str, Tensor], loss: Mapping[str, Loss]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """What each step and sample adds to L, and the direct gradients; generated."""
+    raise NotImplementedError
+
+
+def _sizes(given: Mapping[str, Tensor]) -> dict[str, int]:
+    """The sizes; generated."""
+    raise NotImplementedError
+
+
+def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """The shapes; generated."""
+    raise NotImplementedError
+
+
+def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0) -> bool:
+    """Print how far two tensors are apart, measured by the largest entry or `least`; True where that is rounding."""
+    fits = found.shape == right.shape
+    apart = float((found - right).abs().max()) if fits else float("inf")
+    scale = max(float(right.abs().max()), least)
+    error = apart / scale if scale else apart and float("inf")
+    good = error <= 1e-11
+    print(f"    {what:<40} {tuple(found.shape)!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
+    return good
+
+
+def _by_autograd(
+    params: Mapping[str, Any], data: Mapping[str, Any], loss: Mapping[str, Loss], wanted: tuple[str, ...]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """L, and the gradients that torch itself finds through the equations as they stand."""
+    leaves = {name: (params if name in PARAMETERS else data)[name].clone().requires_grad_() for name in wanted}
+    moved_params = {name: leaves.get(name, value) for name, value in params.items()}
+    moved_data = {name: leaves.get(name, value) for name, value in data.items()}
+    states = unrolled(moved_params, moved_data)
+    L = _objective(moved_params, moved_data, states, loss)[0].sum()
+    found = torch.autograd.grad(L, list(leaves.values()), allow_unused=True)
+    grads = zip(leaves.items(), found, strict=True)
+    return L.detach(), {name: torch.zeros_like(leaf) if g is None else g for (name, leaf), g in grads}
+
+
+def _mask(T: int, B: int) -> Tensor:
+    """A mask with zeros and ones; the first step counts for every sample of two."""
+    return ((torch.arange(T)[:, None] + torch.arange(B)) % 3 != 2).double()[..., None]
+
+
+def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Random parameters and data: weights near one half over their width, initial values not zero."""
+    random = torch.Generator().manual_seed(1)
+    shapes = _shapes(T, B, size)
+    params: dict[str, Any] = dict(CONSTANTS)
+    for name, axes in PARAMETERS.items():
+        width = shapes[name][-1] if len(axes) > 1 else 1
+        params[name] = (0.5 + 0.25 * torch.randn(shapes[name], generator=random, dtype=torch.float64)) / width
+    data = {name: 0.5 + 0.5 * torch.randn(shapes[name], generator=random, dtype=torch.float64) for name in DATA}
+    return params, data
+
+
+def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
+    """A loss for check: with s the weighted sum of all entries, s + s²/2 + half of the squared norms."""
+
+    def loss(*arguments: Tensor) -> tuple[Tensor, Any]:
+        weights = [torch.cos(seed + 3 * k + torch.arange(v.shape[-1], dtype=v.dtype)) for k, v in enumerate(arguments)]
+        s = torch.stack([(w * v).sum(-1) for w, v in zip(weights, arguments, strict=True)]).sum(0)
+        squares = torch.stack([(v * v).sum(-1) for v in arguments]).sum(0)
+        gradients = tuple((1 + s)[..., None] * weights[k] + arguments[k] for k in carrying)
+        return s + s * s / 2 + squares / 2, gradients if len(gradients) > 1 else gradients[0]
+
+    return loss
+
+
+def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str, Tensor], dict[str, int]]:
+    """Every tensor by name, in one dtype, and the sizes by name; targets that are whole numbers stay as they are.
+
+    Raises:
+        ValueError: a tensor is missing or does not have the shape that the others make it have.
+    """
+    given = {name: _tensor("params", params, name, axes) for name, axes in PARAMETERS.items()}
+    given |= {name: _tensor("data", data, name, axes) for name, axes in DATA.items()}
+    T, B = given[CLOCK].shape[:2]
+    if T < 1:
+        raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
+    shapes = _shapes(T, B, _sizes(given))
+    for name, tensor in given.items():
+        group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
+        _expect(group, name, tensor, axes, shapes[name])
+    for name in CONSTANTS:
+        _number(params, name)
+    dtype = _dtype(given)
+    for name, tensor in given.items():
+        if name not in TARGETS or tensor.is_floating_point():
+            given[name] = tensor.to(dtype)
+    return given, _sizes(given)
+
+
+def _dtype(given: Mapping[str, Tensor]) -> torch.dtype:
+    """The widest floating dtype of all tensors; that of torch where there is none."""
+    found: torch.dtype | None = None
+    for tensor in given.values():
+        if tensor.is_floating_point():
+            found = tensor.dtype if found is None else torch.promote_types(found, tensor.dtype)
+    return torch.get_default_dtype() if found is None else found
+
+
+def _stacks(
+    group: str,
+    tensors: Mapping[str, Any],
+    table: Mapping[str, tuple[str, ...]],
+    given: Mapping[str, Tensor],
+    size: Mapping[str, int],
+) -> dict[str, Tensor]:
+    """The stacks that a table lists, checked and in the dtype of the tensors that were given."""
+    T, B = given[CLOCK].shape[:2]
+    shapes = _shapes(T, B, size)
+    dtype = next(tensor.dtype for name, tensor in given.items() if name not in TARGETS)
+    found: dict[str, Tensor] = {}
+    for name, axes in table.items():
+        stack = _tensor(group, tensors, name, axes)
+        _expect(group, name, stack, axes, shapes[name])
+        found[name] = stack.to(dtype)
+    return found
+
+
+def _tensor(group: str, tensors: Mapping[str, Any], name: str, axes: tuple[str, ...]) -> Tensor:
+    """One tensor, with as many axes as it must have."""
+    if name not in tensors:
+        raise ValueError(f'{group}["{name}"] is missing; expected a tensor of shape ({", ".join(axes)})')
+    tensor = torch.as_tensor(tensors[name])
+    if tensor.ndim != len(axes):
+        raise ValueError(f'{group}["{name}"] has shape {tuple(tensor.shape)}; expected ({", ".join(axes)})')
+    return tensor
+
+
+def _expect(group: str, name: str, tensor: Tensor, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    """Refuse a tensor of another shape."""
+    if tuple(tensor.shape) != shape:
+        raise ValueError(
+            f'{group}["{name}"] has shape {tuple(tensor.shape)}; expected ({", ".join(axes)}) = {shape}'
+        )
+
+
+def _number(params: Mapping[str, Any], name: str) -> Any:
+    """A constant as a Python number, which leaves the dtype of tensors alone."""
+    if name not in params:
+        raise ValueError(f'params["{name}"] is missing; expected a number')
+    number = torch.as_tensor(params[name])
+    if number.ndim:
+        raise ValueError(f'params["{name}"] has shape {tuple(number.shape)}; expected a number')
+    return number.item()
+
+
+def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
+    """The loss that the caller has to pass, under its name."""
+    if not callable(loss):
+        raise TypeError(f"the model leaves its loss {name} open; pass it as the function loss")
+    return {name: loss}
+
+
+def _no_loss(loss: Any) -> dict[str, Loss]:
+    """Nothing: the model states its losses."""
+    if loss is not None:
+        raise TypeError("the model states its losses itself; leave loss out")
+    return {}
+
+
+def _named_losses(loss: Any, *names: str) -> dict[str, Loss]:
+    """The losses that the caller has to pass, by name."""
+    if not isinstance(loss, Mapping) or not all(callable(loss.get(name)) for name in names):
+        raise TypeError(f"the model leaves its losses open; pass loss as a dict of functions {', '.join(names)}")
+    return dict(loss)
+
+
+def _evaluated(
+    loss: Mapping[str, Loss], name: str, arguments: tuple[Tensor, ...], carrying: tuple[int, ...]
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """The values of a loss, (T, B, 1), and its gradients with respect to the arguments at the positions `carrying`.
+
+    A loss that returns its values alone is differentiated by torch.
+    """
+    result = loss[name](*arguments)
+    if isinstance(result, tuple):
+        values, gradients = result
+        found = tuple(gradients) if len(carrying) > 1 else (gradients,)
+    else:
+        with torch.enable_grad():
+            leaves = [a.detach().requires_grad_() if k in carrying else a for k, a in enumerate(arguments)]
+            total = loss[name](*leaves).sum()
+            found = torch.autograd.grad(total, [leaves[k] for k in carrying])
+        values = result
+    right = tuple(tuple(arguments[position].shape) for position in carrying)
+    whole = tuple(arguments[0].shape[:2])
+    if tuple(values.shape) != whole:
+        raise ValueError(f"the loss {name} gave values of shape {tuple(values.shape)}; expected {whole}")
+    if tuple(tuple(gradient.shape) for gradient in found) != right:
+        shapes = ", ".join(str(tuple(gradient.shape)) for gradient in found)
+        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
+    return values[..., None], found
+
+
+def _by_time(stack: Tensor, *earlier: Tensor, later: int = 0) -> Steps:
+    """The steps of a stack by time: 1 … T; before them the values at 0, -1, …; after them `later` steps of zeros."""
+    steps = {-k: value for k, value in enumerate(earlier)}
+    steps |= dict(enumerate(stack.unbind(), start=1))
+    return steps | {len(stack) + k: torch.zeros_like(stack[0]) for k in range(1, later + 1)}
+
+
+def _stacked(steps: Steps, T: int, back: int = 0) -> Tensor:
+    """The steps at 1 … T, or as many times back, as a stack."""
+    return torch.stack([steps[t - back] for t in range(1, T + 1)])
+
+
+def _ahead(stack: Tensor, by: int) -> Tensor:
+    """The stack so many steps later; zeros behind its end."""
+    return torch.cat([stack[by:], torch.zeros_like(stack[:by])])
+
+
+def _behind(stack: Tensor, *earlier: Tensor) -> Tensor:
+    """The stack as many steps earlier as there are values at 0, -1, …, which come first."""
+    return torch.cat([torch.stack(earlier[::-1]), stack])[: len(stack)]
+
+
+def _at(stack: Tensor, t: int) -> Tensor:
+    """The step at t; zeros behind the end."""
+    return stack[t - 1] if t <= len(stack) else torch.zeros_like(stack[0])
+
+
+def _dot(a: Tensor, b: Tensor) -> Tensor:
+    """The product aᵀb of every sample: (B, n) and (B, n) to (B, 1)."""
+    return (a * b).sum(-1, keepdim=True)
+
+
+def _apply(matrix: Tensor, rows: Tensor) -> Tensor:
+    """The product of every sample's matrix and column: (B, m, n) and (B, n) to (B, m)."""
+    return (matrix @ rows[..., :, None])[..., 0]
+
+
+def _outer(a: Tensor, b: Tensor) -> Tensor:
+    """The product a bᵀ of every sample: (B, m) and (B, n) to (B, m, n)."""
+    return a[..., :, None] * b[..., None, :]
+
+
+def _block(rows: list[Any]) -> Tensor:
+    """A block matrix; a list without lists in it is one row."""
+    beside = [row if isinstance(row, Tensor) else torch.cat(row, dim=-1) for row in rows]
+    return torch.cat(beside, dim=-1 if isinstance(rows[0], Tensor) else -2)
+
+
+def _blocks(B: int, rows: list[Any]) -> Tensor:
+    """The block matrix of every sample, (B, m, n); a block without samples is the same in all of them."""
+
+    def whole(cell: Any) -> Any:
+        return cell.expand(B, *cell.shape[-2:]) if isinstance(cell, Tensor) else [whole(part) for part in cell]
+
+    return _block(whole(rows))
+
+
+def _placed(rows: Tensor, start: int, size: int, axis: int = -1) -> Tensor:
+    """A tensor among zeros: along the axis it begins at `start`, and `size` is the length with the zeros."""
+    shape = list(rows.shape)
+    shape[axis] = size
+    whole = rows.new_zeros(shape)
+    whole.narrow(axis, start, rows.shape[axis]).copy_(rows)
+    return whole
+
+
+def _at_last(stack: Tensor) -> Tensor:
+    """The stack with zeros before its last step."""
+    return torch.cat([torch.zeros_like(stack[:-1]), stack[-1:]])
+
+
+def _count(name: str, mask: Tensor) -> Tensor:
+    """The number of steps that count for each sample, (B, 1); a mean over none of them is refused."""
+    total = mask.sum(0)
+    if bool((total == 0).any()):
+        sample = int((total[:, 0] == 0).long().argmax())
+        raise ValueError(f'data["{name}"] has no step that counts for sample {sample}; a mean divides by their number')
+    return total
+
+
+def _require_sum_one(name: str, target: Tensor, mask: Any = 1.0) -> None:
+    """Refuse a target that breaks the assumption of the model, in a step that counts."""
+    if bool((((target.sum(-1, keepdim=True) - 1) * mask).abs() > 1e-3).any()):
+        raise ValueError(f'data["{name}"]: the model assumes that the entries of every step add up to one')
+
+
+def _step(z: Tensor) -> Tensor:
+    """One above zero, else zero."""
+    return (z > 0).to(z.dtype)
+
+
+def _leaky_relu(z: Tensor) -> Tensor:
+    """The argument above zero, a hundredth of it below."""
+    return torch.where(z <= 0, z / 100, z)
+
+
+def _softplus(z: Tensor) -> Tensor:
+    """The function log(1 + exp(z)); the exponent is never positive."""
+    return torch.relu(z) + torch.log1p(torch.exp(-z.abs()))
+
+
+def _softsign(z: Tensor) -> Tensor:
+    """The function z / (1 + |z|)."""
+    return z / (1 + z.abs())
+
+
+def _hard_tanh(z: Tensor) -> Tensor:
+    """The argument between -1 and 1, and these beyond."""
+    return z.clamp(-1, 1)
+
+
+def _softmax(z: Tensor) -> Tensor:
+    """Exponentials along the last axis over their sum."""
+    return torch.softmax(z, dim=-1)
