@@ -93,14 +93,17 @@ def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], di
 
 
 def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
-    """A loss for check: with s the weighted sum of all entries, s + s²/2 + half of the squared norms."""
+    """A loss for check: with s the weighted sum of all entries, 40 times s + s²/2 + half of the squared norms.
+
+    So much that a gradient that someone clips is clipped here.
+    """
 
     def loss(*arguments: Tensor) -> tuple[Tensor, Any]:
         weights = [torch.cos(seed + 3 * k + torch.arange(v.shape[-1], dtype=v.dtype)) for k, v in enumerate(arguments)]
         s = torch.stack([(w * v).sum(-1) for w, v in zip(weights, arguments, strict=True)]).sum(0)
         squares = torch.stack([(v * v).sum(-1) for v in arguments]).sum(0)
-        gradients = tuple((1 + s)[..., None] * weights[k] + arguments[k] for k in carrying)
-        return s + s * s / 2 + squares / 2, gradients if len(gradients) > 1 else gradients[0]
+        gradients = tuple(40 * ((1 + s)[..., None] * weights[k] + arguments[k]) for k in carrying)
+        return 40 * (s + s * s / 2 + squares / 2), gradients if len(gradients) > 1 else gradients[0]
 
     return loss
 

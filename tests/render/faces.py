@@ -44,6 +44,17 @@ def double() -> Iterator[None]:
         jax.config.update("jax_enable_x64", before)
 
 
+@contextmanager
+def hardly_optimised() -> Iterator[None]:
+    """Modules of jax that run once are compiled in half the time."""
+    before = jax.config.jax_disable_most_optimizations
+    jax.config.update("jax_disable_most_optimizations", True)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_disable_most_optimizations", before)
+
+
 class TorchFace:
     """A torch module that is given and gives arrays; tensors share their memory, so that a change would be seen."""
 
