@@ -195,7 +195,7 @@ def test_results_of_torch_share_no_memory(library: str, name: str, program) -> N
             assert not any(np.shares_memory(a, b) for k, a in enumerate(found) for b in [*found[k + 1:], *given])
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("library", ["torch", pytest.param("jax", marks=pytest.mark.slow)])
 def test_run_as_a_program_it_needs_its_library_only(library: str, tmp_path: Path) -> None:
     source = text(library, "linear")
     assert set(re.findall(r"^(?:from|import) (\w+)", source, re.M)) == {
