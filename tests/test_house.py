@@ -162,7 +162,7 @@ def test_nothing_a_person_wrote_is_executed() -> None:
                 assert called != "compile" or isinstance(node.func, ast.Attribute), path  # re.compile is harmless
 
 
-MATHEMATICS = re.compile(r"W_|\\partial|\\sum|\\top|\\frac|\\boldsymbol|h_t|h_\{|∂|Σ|⊤|\bdL_|np\.(dot|matmul|einsum)|@")
+MATHEMATICS = re.compile(r"W_|\\partial|\\sum|\\top|\\frac|\\boldsymbol|h_t|h_\{|∂|Σ|⊤|\bdL_|np\.(dot|matmul|einsum)|\S @ ")
 
 
 def mathematics(text: str) -> list[str]:
