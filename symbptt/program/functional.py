@@ -15,7 +15,7 @@ from symbptt.derivation import Derivation
 from symbptt.expr.build import plus
 from symbptt.expr.index import Index, t
 from symbptt.expr.nodes import ONE, At, Matrix
-from symbptt.expr.walk import substitute
+from symbptt.expr.walk import substitute, visit
 from symbptt.model.spec import initial_name
 from symbptt.program.array import Array, Dimension, Entry, Name, Time, add, call
 from symbptt.program.emit import Located
@@ -157,7 +157,7 @@ class Values:
 
     def __init__(self, plan: Plan, hoist: Hoist, known: frozenset[str]) -> None:
         self.plan, self.names, self.model = plan, plan.names, plan.model
-        self.states = known
+        self.states, self.made = known, hoist.normal.rows
         self.body: list[Statement] = []
         self.found: dict[tuple[str, str, int], Name] = {}
         self.inside: frozenset[MatrixSymbol] = frozenset()
@@ -251,7 +251,8 @@ class Values:
         key = ("before", str(family.name), time)
         if key not in self.found:
             found = next((m for m in self.model.initial if m == member), None)
-            assert found is not None, f"{member} has no value"
+            if found is None:
+                return self._made_before(member)
             local = self.names.add("before", initial_name(member), f"given_{initial_name(member)}")
             equation = next((e for e in self.model.computed if e.left == found), None)
             if equation is None:
@@ -262,6 +263,16 @@ class Values:
                 self._say(Name(local), self.once.stored(equation.right), (label,))
             self.found[key] = Name(local)
         return self.found[key]
+
+    def _made_before(self, member: At) -> Array:
+        """What was made, before the first step; where a value for it is missing nothing reads it, and it is zero."""
+        value = swapped(member, self._before)
+        given = set(self.model.initial)
+        missing = [node for node in visit(value) if isinstance(node, At) and node.time.const < 1 and node not in given]
+        if missing:
+            assert member.family in self.made, f"{member} has no value"
+            return call("zeros", Dimension(self.plan.batch), Dimension(member.family.shape[0]))
+        return self.once.stored(value)
 
     def stage(self, stage: Stage, down: bool) -> None:
         """Rows that are computed together."""
@@ -322,7 +333,7 @@ class Values:
 
     def _before(self, e: Matrix) -> Matrix | None:
         """What stands in a family that was made, at a time before the first, where it has no step."""
-        row = self.plan.systems.normal.rows.get(e.family) if isinstance(e, At) else None
+        row = self.made.get(e.family) if isinstance(e, At) else None
         if row is None or e.time.terms or e.time.const > 0:
             return None
         return swapped(substitute(row.right, {t: e.time}), self._before)
