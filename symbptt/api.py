@@ -19,6 +19,7 @@ from symbptt.model.from_sympy import Family, family, function, loss, model, soft
 from symbptt.model.locate import InputError
 from symbptt.model.read import library, load, loads, source_text
 from symbptt.model.spec import LossTerm, Model, ModelError
+from symbptt.program.options import Options
 from symbptt.proof import kernel, record
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.assumed import Assumed, rests_on
@@ -204,13 +205,17 @@ class Derivation:
         """Plain text for a terminal."""
         return targets.render(self.record, "text", lang, self.accepted)
 
-    def to_code(self, target: str = "numpy") -> str:
+    def to_code(self, target: str = "numpy", **options: Any) -> str:
         """A self-contained module that computes the objective and every gradient.
 
+        Args:
+            target: its name.
+            options: those of `symbptt emit`, such as layout="BTD"; docs/programs.md has all of them.
+
         Raises:
-            ValueError: there is no such target.
+            ValueError: there is no such target or value, or the target or the model leaves no room for an option.
         """
-        return targets.render(self.record, target)
+        return targets.render(self.record, target, options=Options(**options))
 
     def proof_json(self) -> str:
         """All proofs in the form that `replay` reads, see docs/proof_format.md."""

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from symbptt.derivation import Derivation
 from symbptt.program.closed import closed_form
+from symbptt.program.interface import Interface
 from symbptt.program.names import Names
 from symbptt.program.objective import Objective
+from symbptt.program.options import PLAIN, Options
 from symbptt.program.recurrence import Bodies
 from symbptt.program.sizes import sources, variables
 from symbptt.program.statements import Program, Variable
 
 
-def program(derivation: Derivation) -> Program:
-    """The program of a derivation.
+def program(derivation: Derivation, options: Options = PLAIN) -> Program:
+    """The program of a derivation, as the options ask.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.
     """
     model = derivation.model
-    names = Names(derivation)
+    names, interface = Names(derivation, options), Interface(options)
     given = variables(model, names)
     if not (model.inputs or model.targets):
         raise ValueError(f"the model {model.name} has neither inputs nor targets, so nothing says what T is")
@@ -29,5 +31,7 @@ def program(derivation: Derivation) -> Program:
                  for name in bodies.sent.by_family)
     constants = tuple((str(c.name), names.own(c.name)) for c in model.constants)
     objective = Objective(derivation, names, bodies.sent)
-    return Program(given, constants, sources(given, model), objective.opaque(), families, read, bodies.forward(),
-                   objective.function(), bodies.backward(), closed_form(bodies), names.batch)
+    seen = interface.seen(given)
+    return Program(given, seen, constants, sources(seen, model), objective.opaque(), interface.seen(families),
+                   interface.seen(read), bodies.forward(), objective.function(), bodies.backward(),
+                   closed_form(bodies), names.batch)

@@ -54,8 +54,9 @@ class _Closed:
     def function(self) -> Function:
         """Letters first, then the sum for every t, then the families out of the stacked adjoints."""
         body = (*self._constants(), *self._in_time(), Loop("t", Index(1), index(T), (*self._sum(), *self._selected())))
-        carried = tuple(Output(v.name, call("stack", Name(self.names.adjoint(v.name))), ("T", "B", v.shape[0]))
-                        for v in self.form.carried)
+        carried = self.bodies.interface.returned(
+            Output(v.name, call("stack", Name(self.names.adjoint(v.name))), ("T", "B", v.shape[0]))
+            for v in self.form.carried)
         used, later = names_in(body), self._later()
         heads: list[Statement] = [*self.bodies.read_used(body, later), *self.bodies.read_direct(used, later)]
         heads += [Read(Name(self.names.adjoint(name)), Entry(DIRECT, name), (), later.get(name, 0))

@@ -8,6 +8,7 @@ import re
 
 from symbptt.derivation import Derivation
 from symbptt.model.spec import initial_name
+from symbptt.program.options import PLAIN, Options
 
 FIXED = ("T", "t", "L", "np", "npt", "sys", "Any", "Array", "Steps", "Loss", "Callable", "Mapping", "annotations",
          "params", "data", "states", "direct", "loss", "given", "size", "dtype", "values", "grads", "adjoints",
@@ -20,10 +21,10 @@ UNAVAILABLE = frozenset({*FIXED, *keyword.kwlist, *dir(builtins)})
 
 
 class Names:
-    """Local names by what they stand for."""
+    """Local names by what they stand for, and the options of the program in which they stand."""
 
-    def __init__(self, derivation: Derivation) -> None:
-        model = derivation.model
+    def __init__(self, derivation: Derivation, options: Options = PLAIN) -> None:
+        model, self.options = derivation.model, options
         self._taken = set(UNAVAILABLE)
         self._given: dict[tuple[str, str], str] = {}
         earlier = [initial_name(member) for member in model.initial]

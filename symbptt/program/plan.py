@@ -15,6 +15,7 @@ from symbptt.program.fuse import Fusion, Layout, Place, counted
 from symbptt.program.lower import Lowering
 from symbptt.program.names import Names
 from symbptt.program.normal import Normal, Row, members, offset
+from symbptt.program.options import PLAIN, Options
 from symbptt.program.stages import Hoist, Named, Shared, Stage, inlined, needed, product, stages
 from symbptt.program.statements import names_in
 from symbptt.program.system import Initial, Systems, Term
@@ -26,9 +27,9 @@ Terms = dict[str, tuple[list[Term], tuple[str, ...]]]
 class Plan:
     """The plan of one derivation."""
 
-    def __init__(self, derivation: Derivation) -> None:
+    def __init__(self, derivation: Derivation, options: Options = PLAIN) -> None:
         self.derivation, self.model = derivation, derivation.model
-        self.names = Names(derivation)
+        self.names = Names(derivation, options)
         self.systems = Systems(derivation, self.names)
         self.batch, self.count = self.names.batch, self.names.add("local", "rows", "N", "rows")
         self.layout = Layout()

@@ -205,9 +205,13 @@ class SizeSource:
 
 @dataclass(frozen=True)
 class Program:
-    """An array program: the variables, constants by key and local name, how sizes are read off, the four functions."""
+    """An array program: the variables, constants by key and local name, how sizes are read off, the four functions.
+
+    variables are what the functions read; given is what callers hand in instead, families what they get back.
+    """
 
     variables: tuple[Variable, ...]
+    given: tuple[Variable, ...]
     constants: tuple[tuple[str, str], ...]
     sizes: tuple[SizeSource, ...]
     losses: tuple[OpaqueLoss, ...]

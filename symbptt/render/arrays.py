@@ -53,6 +53,7 @@ NUMPY = Library("numpy", {
     "steps from": "{steps}",
     "copy": "{0:atom}.copy()",
     "in one dtype": "{0:atom}.astype(dtype)",
+    "samples first": "{0:atom}.swapaxes(0, 1)",
     "swapped": "{0:atom}.swapaxes(-1, -2)",
     "total": "{0:atom}.sum(axis=-1, keepdims=True)",
     "sum of entries": "np.sum({0})",

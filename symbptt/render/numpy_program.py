@@ -13,7 +13,10 @@ from symbptt.model.functions import FUNCTIONS
 from symbptt.model.spec import LossTerm
 from symbptt.program.build import program
 from symbptt.program.carry import carried
+from symbptt.program.edits import brought_inside, edits
+from symbptt.program.options import PLAIN, Options
 from symbptt.program.statements import Function, Output, Program, SizeSource, Variable
+from symbptt.render import asked
 from symbptt.render.arrays import NUMPY, WIDTH, Writer, size
 from symbptt.render.lines import Block, indented
 from symbptt.render.target import environment, stamp
@@ -29,18 +32,17 @@ CHECKED = {"states": 'states = _stacks("states", states, STATES, given, size)',
            "direct": 'direct = _stacks("direct", direct, DIRECT, given, size)'}
 
 
-def numpy_program(derivation: Derivation) -> str:
-    """The text of the module.
+def numpy_program(derivation: Derivation, options: Options = PLAIN) -> str:
+    """The text of the module, as the options ask.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.
     """
-    made = program(derivation)
-    module = Module(derivation, made)
+    module = Module(derivation, program(derivation, options), options)
     parts = module.parts()
     template = environment().get_template("numpy/textbook.py.jinja")
     bare = template.render(**parts, helpers=[])
-    return template.render(**parts, helpers=carried(bare))
+    return template.render(**parts, helpers=carried(bare, edits(options)))
 
 
 class Module:
@@ -50,8 +52,8 @@ class Module:
     notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T; the steps "
              "inside a function are kept by their time.")
 
-    def __init__(self, derivation: Derivation, made: Program) -> None:
-        self.derivation, self.model, self.made = derivation, derivation.model, made
+    def __init__(self, derivation: Derivation, made: Program, options: Options = PLAIN) -> None:
+        self.derivation, self.model, self.made, self.options = derivation, derivation.model, made, options
         self.targets = [v.name for v in self.model.targets]
         self.clock = str((*self.model.inputs, *self.model.targets)[0].name)
 
@@ -67,6 +69,10 @@ class Module:
         made = self.made
         return {
             "about": list(self._about()), "tables": list(self._tables()), "model": self.model.name, "batch": made.batch,
+            "first": f"{made.batch}, T" if self.options.samples_first else f"T, {made.batch}",
+            "first_step": "the steps along the second axis, index 0 for t = 1" if self.options.samples_first else
+            "index 0 for t = 1",
+            "inside": list(asked.inside(self.options)) if brought_inside(self.options) else [],
             "objective": self._objective(), "states": self._listed(made.families),
             "direct": self._listed(made.read_by_losses),
             "opaque": made.losses, "only": made.losses[0].name if len(made.losses) == 1 else None,
@@ -94,7 +100,7 @@ class Module:
         for name in dict.fromkeys(y.name for term in terms for y in term.assume):
             yield f'data["{name}"] = _softmax(data["{name}"])'
         for name in dict.fromkeys(term.mask.name for term in terms if term.mask is not None):
-            yield f'data["{name}"] = _mask(T, 2)'
+            yield f'data["{name}"] = _mask(T, 2){".swapaxes(0, 1)" if self.options.samples_first else ""}'
 
     def _kinked(self) -> list[str]:
         """The functions of the model that have no derivative somewhere."""
@@ -107,8 +113,11 @@ class Module:
         return self._body(function, [], list(_result("return", function.results[0])))
 
     def _objective(self) -> list[str]:
-        start = "direct: dict[str, Array] = {}"
-        return self._body(self.made.objective, [start], [indented("return values, direct", 1)])
+        function, start = self.made.objective, ["direct: dict[str, Array] = {}"]
+        if self.options.samples_first:
+            start += ["states = _swapped(states)"] if "states" in function.uses else []
+            return self._body(function, start, [indented("return values, _swapped(direct)", 1)])
+        return self._body(function, start, [indented("return values, direct", 1)])
 
     def _backward(self) -> list[str]:
         grads, adjoints = self.made.backward.results
@@ -158,8 +167,8 @@ class Module:
             return [f'"{v.key}": {_quoted(self._axes(v))}' for v in variables]
 
         shapes = "dict[str, tuple[str, ...]]"
-        yield from _table("PARAMETERS", shapes, entries(v for v in self.made.variables if v.group == "params"))
-        yield from _table("DATA", shapes, entries(v for v in self.made.variables if v.group == "data"))
+        yield from _table("PARAMETERS", shapes, entries(v for v in self.made.given if v.group == "params"))
+        yield from _table("DATA", shapes, entries(v for v in self.made.given if v.group == "data"))
         yield from _table("STATES", shapes, entries(self.made.families))
         yield from _table("DIRECT", shapes, entries(self.made.read_by_losses))
         constants = [f'"{key}": {0.7 + 0.1 * (k % 3):.1f}' for k, (key, _) in enumerate(self.made.constants)]
@@ -171,7 +180,7 @@ class Module:
 
     def _shapes(self) -> Iterator[tuple[str, str]]:
         """(key, shape as code) of everything that has one."""
-        for key, v in {v.key: v for v in (*self.made.variables, *self.made.families)}.items():
+        for key, v in {v.key: v for v in (*self.made.given, *self.made.families)}.items():
             yield key, _tuple([axis if isinstance(axis, str) else size(axis).text for axis in v.axes])
 
     def _about(self) -> Iterator[str]:
@@ -189,7 +198,9 @@ class Module:
         yield from ("", *_wrapped(
             "A gradient has the shape of its variable; dL/dv[s] = 0 for s > T; d+L/dv is what the losses that read v "
             f"send to it. {self.notes} Run as a program, the module checks itself."))
-        yield from ("", *_wrapped(escaped(stamp(self.derivation, self.target))))
+        for sentence in asked.words(self.options):
+            yield from ("", *_wrapped(escaped(sentence)))
+        yield from ("", *_wrapped(escaped(stamp(self.derivation, self.target, str(self.options)))))
 
     def _equations(self, *kinds: str) -> Iterator[str]:
         for line in self.derivation.lines:

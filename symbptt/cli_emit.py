@@ -1,0 +1,23 @@
+"""The options of `symbptt emit`, a row each; what is wrong with a value `program.options` knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import click
+
+from symbptt.program.options import PLAIN, Options
+
+Command = Callable[..., Any]
+
+ASKED = (
+    click.option("--layout", type=click.Choice(Options.CHOICES["layout"]), default=PLAIN.layout, show_default=True,
+                 help="The axes of stacks: T steps, B samples, the size D."),
+)
+
+
+def asked(command: Command) -> Command:
+    """The command with every option of a program."""
+    return reduce(lambda made, option: option(made), reversed(ASKED), command)

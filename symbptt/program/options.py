@@ -1,0 +1,66 @@
+"""Options: what a program is asked to be beside its model. Values are checked here, whoever gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+
+class OptionError(ValueError):
+    """An option that does not exist, that a target cannot follow or that says nothing for a model."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """layout: the order of the axes of stacks, steps (T) and samples (B) first or second, the size last."""
+
+    layout: str = "TBD"
+
+    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {"layout": ("TBD", "BTD")}
+    """The values of an option that has few."""
+
+    def __post_init__(self) -> None:
+        for name, choices in self.CHOICES.items():
+            value = getattr(self, name)
+            if value not in (*choices, *self._absent(name)):
+                raise OptionError(f"--{name} {value}: there is no such {name}; there are {', '.join(choices)}")
+
+    def _absent(self, name: str) -> tuple[None, ...]:
+        """None, where that is what an option is when it is left out."""
+        return (None,) if getattr(type(self), name) is None else ()
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The options that are not what they are when nothing is said, by name."""
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in found.items() if value != getattr(type(self), name)}
+
+    def __str__(self) -> str:
+        """As they stand on a command line; empty where nothing is said."""
+        return " ".join(f"--{name} {_written(value)}".rstrip() for name, value in self.given.items())
+
+    def followed_by(self, target: str, known: Collection[str]) -> None:
+        """Refuse what a target does not know.
+
+        Raises:
+            OptionError: an option is none of those.
+        """
+        for name in self.given:
+            if name not in known:
+                raise OptionError(f"--{name} is not for the target {target}"
+                                  + (f"; options there are {', '.join(f'--{k}' for k in sorted(known))}" if known
+                                     else ", which has no options"))
+
+    @property
+    def samples_first(self) -> bool:
+        """Whether stacks are (B, T, size)."""
+        return self.layout == "BTD"
+
+
+def _written(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+PLAIN = Options()
+"""What a program is when nothing is said."""
