@@ -15,6 +15,8 @@ Command = Callable[..., Any]
 ASKED = (
     click.option("--layout", type=click.Choice(Options.CHOICES["layout"]), default=PLAIN.layout, show_default=True,
                  help="The axes of stacks: T steps, B samples, the size D."),
+    click.option("--weights", type=click.Choice(Options.CHOICES["weights"]), default=PLAIN.weights, show_default=True,
+                 help="The side from which W multiplies: W @ x, or x @ W with arrays of the other shape."),
 )
 
 

@@ -19,6 +19,10 @@ LAYOUT: tuple[Edit, ...] = (
      "return np.asarray(values).swapaxes(0, 1)[..., None], tuple(gradient.swapaxes(0, 1) for gradient in found)"),
 )
 
+WEIGHTS: tuple[Edit, ...] = (
+    ("_sample", "width = shapes[name][-1] if", "width = shapes[name][0] if"),
+)
+
 INSIDE: tuple[Edit, ...] = (
     ("_read", "    return given, _sizes(given)", "    return _inside(given), _sizes(given)"),
 )
@@ -29,6 +33,8 @@ def edits(options: Options) -> Iterator[Edit]:
     """The changes that the options of a module ask for."""
     if options.samples_first:
         yield from LAYOUT
+    if options.turned:
+        yield from WEIGHTS
     if brought_inside(options):
         yield from INSIDE
 

@@ -146,7 +146,7 @@ class _Functions:
 
     def _grads(self, work: Work, reached: set[MatrixSymbol]) -> tuple[Output, ...]:
         targets = {v.name for v in self.model.targets}
-        found = [Output(p.name, Name(self.names.gradient(p.name)), axes(p)) for p in self.model.parameters]
+        found = [Output(p.name, Name(self.names.gradient(p.name)), axes(p, self.names)) for p in self.model.parameters]
         found += [Output(v.name, self._adjoint(v.name, work, reached), _stack(v)) for v in self.model.inputs]
         found += [Output(v.name, Name(self.names.gradient(v.name)), ()) for v in self.model.static]
         found += [Output(initial_name(m), Name(self.names.gradient(initial_name(m))), ())

@@ -28,6 +28,7 @@ class Names:
         self._taken = set(UNAVAILABLE)
         self._given: dict[tuple[str, str], str] = {}
         earlier = [initial_name(member) for member in model.initial]
+        self.turned = frozenset(str(p.name) for p in model.parameters if p.shape[1] != 1 and options.turned)
         self.static = frozenset(str(s.name) for s in model.static)
         variables = [*(p.name for p in model.parameters), *(s.name for s in model.static), *model.families]
         for name in (*variables, *(c.name for c in model.constants), *(c.name for c in model.counts.values())):

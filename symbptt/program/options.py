@@ -13,11 +13,14 @@ class OptionError(ValueError):
 
 @dataclass(frozen=True)
 class Options:
-    """layout: the order of the axes of stacks, steps (T) and samples (B) first or second, the size last."""
+    """layout: the order of the axes of stacks, steps (T) and samples (B) first or second, the size last; weights: the
+    side from which a matrix of parameters multiplies, W @ x, or x @ W with an array (columns, rows).
+    """
 
     layout: str = "TBD"
+    weights: str = "left"
 
-    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {"layout": ("TBD", "BTD")}
+    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {"layout": ("TBD", "BTD"), "weights": ("left", "right")}
     """The values of an option that has few."""
 
     def __post_init__(self) -> None:
@@ -56,6 +59,11 @@ class Options:
     def samples_first(self) -> bool:
         """Whether stacks are (B, T, size)."""
         return self.layout == "BTD"
+
+    @property
+    def turned(self) -> bool:
+        """Whether matrices of parameters are arrays (columns, rows)."""
+        return self.weights == "right"
 
 
 def _written(value: object) -> str:

@@ -14,7 +14,7 @@ from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Direct, Matrix
 from symbptt.expr.walk import substitute
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Call, Dimension, Entry, Member, Name, add, call, parts, sliced
+from symbptt.program.array import Array, Call, Dimension, Entry, Member, Name, add, call, parts
 from symbptt.program.interface import Interface
 from symbptt.program.lower import Lowering
 from symbptt.program.names import Names
@@ -166,8 +166,7 @@ class Bodies:
         if symbol.name in self.names.static:
             yield Assign(target, self.lower.stored(value), (label,), augmented=True)
             return
-        for span, part in self.lower.gradient(value):
-            place = target if span is None else sliced(target, "rows", span, symbol.shape[0])
+        for place, part in self.lower.placed_gradient(target, symbol, value):
             yield Assign(place, part, (label,), augmented=True)
 
     def _initial(self, member: At) -> list[Statement]:
@@ -189,7 +188,7 @@ class Bodies:
         return found
 
     def _grads(self, reached: set[str]) -> tuple[Output, ...]:
-        found = [Output(p.name, Name(self.names.gradient(p.name)), axes(p)) for p in self.model.parameters]
+        found = [Output(p.name, Name(self.names.gradient(p.name)), axes(p, self.names)) for p in self.model.parameters]
         found += [Output(v.name, self._stacked(v.name, v, reached), ("T", "B", v.shape[0]))
                   for v in self.model.inputs]
         found += [Output(v.name, Name(self.names.gradient(v.name)), ("B", v.shape[0])) for v in self.model.static]

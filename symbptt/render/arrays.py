@@ -71,6 +71,7 @@ NUMPY = Library("numpy", {
     "from step": "{0:atom}[{1} :]",
     "tiled": "np.tile({0}, (T, 1))",
     "stacked parameters": "np.concatenate({0})",
+    "parameters side by side": "np.concatenate({0}, axis=1)",
     "sum over steps": "{0:atom}.reshape(T, {1}, {2}).sum(axis=0)",
     "count": "_count({0}, {1})",
     "and": "np.append({0}, {1})",

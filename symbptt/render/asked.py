@@ -12,6 +12,8 @@ def words(options: Options) -> Iterator[str]:
     if options.samples_first:
         yield ("Asked for: stacks as (B, T, size), a sample's steps behind one another, in all that is given and "
                "returned; the functions take views of them with the steps first.")
+    if options.turned:
+        yield ("Asked for: matrices of parameters, and their gradients, as arrays (columns, rows).")
 
 
 def inside(options: Options) -> Iterator[str]:

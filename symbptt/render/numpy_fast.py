@@ -33,7 +33,7 @@ class _Fast(Module):
     """What the template places."""
 
     target = "numpy"
-    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T. An array of a "
+    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as {product}. An array of a "
              "family that is read at earlier steps begins with the values before t = 1, one read at later steps ends "
              "with zeros. What recurs is a loop; all else is computed for all steps at once, as rows of T*B; gates "
              "that read the same column are one product with their matrices stacked, in the order of the array's name. "

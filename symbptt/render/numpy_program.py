@@ -49,7 +49,7 @@ class Module:
     """What the template places, for one program; `target` is its name in the table of targets."""
 
     target = "numpy-textbook"
-    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T; the steps "
+    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as {product}; the steps "
              "inside a function are kept by their time.")
 
     def __init__(self, derivation: Derivation, made: Program, options: Options = PLAIN) -> None:
@@ -186,6 +186,7 @@ class Module:
     def _about(self) -> Iterator[str]:
         """The docstring of the module, line by line."""
         model = self.model
+        notes = self.notes.format(product="x @ W" if self.options.turned else "x @ W.T")
         title = (model.title or model.name).rstrip(".")
         yield from _wrapped(escaped(f"{title}: gradients by back-propagation through time."))
         if model.source:
@@ -197,7 +198,7 @@ class Module:
         yield from self._equations(*DERIVED)
         yield from ("", *_wrapped(
             "A gradient has the shape of its variable; dL/dv[s] = 0 for s > T; d+L/dv is what the losses that read v "
-            f"send to it. {self.notes} Run as a program, the module checks itself."))
+            f"send to it. {notes} Run as a program, the module checks itself."))
         for sentence in asked.words(self.options):
             yield from ("", *_wrapped(escaped(sentence)))
         yield from ("", *_wrapped(escaped(stamp(self.derivation, self.target, str(self.options)))))

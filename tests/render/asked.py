@@ -19,8 +19,12 @@ class Asked:
     def timed(self, name):
         return name in self.model.families
 
+    def weight(self, array):
+        """(rows, columns) to the shape that the module takes, or back."""
+        return np.transpose(array) if self.options.weights == "right" else array
+
     def params_in(self, params):
-        return dict(params)
+        return {k: self.weight(v) for k, v in params.items()}
 
     def data_in(self, data):
         return {k: self.stack(v) if self.timed(k) else v for k, v in data.items()}
@@ -29,7 +33,8 @@ class Asked:
         return {k: self.stack(v) for k, v in arrays.items()}
 
     def grads_out(self, grads):
-        return {k: self.stack(v) if self.timed(k) else v for k, v in grads.items()}
+        weights = {p.name for p in self.model.parameters}
+        return {k: self.stack(v) if self.timed(k) else self.weight(v) if k in weights else v for k, v in grads.items()}
 
     def loss_in(self, loss):
         """A loss over stacks in the layout of the module."""

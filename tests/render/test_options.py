@@ -34,7 +34,7 @@ SOME = ["linear", "lag-two", "row-parameters", "two-losses", "input-lag-two", "f
 """Models that between them have every kind of array, of loss and of gradient."""
 
 FOLLOWED = ["numpy", "numpy-textbook"]
-CHANGES = {"layout": ("BTD",)}
+CHANGES = {"layout": ("BTD",), "weights": ("right",)}
 """For each option that any model can follow the values that change something."""
 
 COMBINED = [Options(**dict(zip(names, values, strict=True))) for names in itertools.chain.from_iterable(
@@ -138,7 +138,8 @@ def test_nothing_said_changes_nothing() -> None:
 
 
 def test_values_that_do_not_exist_are_refused() -> None:
-    for options, words in (({"layout": "BDT"}, r"--layout BDT: there is no such layout; there are TBD, BTD"),):
+    for options, words in (({"layout": "BDT"}, r"--layout BDT: there is no such layout; there are TBD, BTD"),
+                           ({"weights": "both"}, "--weights both: there is no such weights; there are left, right")):
         with pytest.raises(ValueError, match=words):
             Options(**options)
 
@@ -182,3 +183,26 @@ def test_errors_name_the_shapes_that_are_expected(target: str, program) -> None:
     fault(run(f=lambda o, y: (o, o)), "loss l gave values", "(3, 5, 2)", "(3, 5)")
     states = module.forward(params, data)
     fault(lambda: module.backward(params, data, states, {}), 'direct["o"]', "missing", "(B, T, q)")
+
+
+def test_weights_from_the_right_are_written_as_one_would() -> None:
+    source = text("linear", "numpy-textbook", Options(weights="right"))
+    for code in ("h[t] = x[t] @ W_hx + h[t - 1] @ W_hh  #", "dL_dh[t] = dL_dh[t + 1] @ W_hh.T + dL_do[t] @ W_qh.T  #",
+                 "dW_hh += h[t - 1].T @ dL_dh[t]  #", '"W_hx": ("d", "h")', "so that W @ x stands as x @ W;"):
+        assert code in source
+    sliced = text("file sliced_weights", "numpy-textbook", Options(weights="right"))
+    assert 'x[t] @ W[:, :size["h"]] + h[t - 1] @ U[:, size["h"]:]' in sliced
+    assert 'dU[:, :size["h"]] += h[t - 1].T @ ((1 - z[t]) * dL_dh[t])' in sliced
+    for name in ("linear", "library lstm", "row-parameters"):
+        assert ".T.T" not in text(name, "numpy", Options(weights="right"))
+    fast = text("library lstm", "numpy", Options(weights="right"))
+    assert "np.concatenate([U_i, U_f, U_o, U_g], axis=1)" in fast
+    assert "dU_i_U_f_U_o_U_g = h_rows_back_1.T @ delta_i_f_o_g_rows" in fast
+
+
+@pytest.mark.parametrize("target", FOLLOWED)
+def test_errors_name_the_shape_of_weights_from_the_right(target: str, program) -> None:
+    network, module = Network(model("lag-two")), program("lag-two", target, Options(weights="right"))
+    given = {k: np.transpose(v) for k, v in network.params.items()}
+    fault(lambda: module.value_and_grad({**given, "W_qh": network.params["W_qh"]}, network.data, network.loss),
+          'params["W_qh"]', "(h, q)")
