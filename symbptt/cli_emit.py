@@ -17,6 +17,11 @@ ASKED = (
                  help="The axes of stacks: T steps, B samples, the size D."),
     click.option("--weights", type=click.Choice(Options.CHOICES["weights"]), default=PLAIN.weights, show_default=True,
                  help="The side from which W multiplies: W @ x, or x @ W with arrays of the other shape."),
+    click.option("--dtype", type=click.Choice(Options.CHOICES["dtype"]),
+                 help="The dtype of all arrays; without it that of what is given."),
+    click.option("--schedule", type=click.Choice(Options.CHOICES["schedule"]), default=PLAIN.schedule,
+                 show_default=True, help="How linear recurrences run, in the target numpy: step by step, in parallel "
+                                         "chunks of time, or by the sizes."),
 )
 
 

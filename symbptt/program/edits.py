@@ -23,6 +23,16 @@ WEIGHTS: tuple[Edit, ...] = (
     ("_sample", "width = shapes[name][-1] if", "width = shapes[name][0] if"),
 )
 
+DTYPE: tuple[Edit, ...] = (
+    ("_read", "if floating else np.dtype(float)\n",
+     "if floating else np.dtype(float)\n    dtype = dtype if DTYPE is None else np.dtype(DTYPE)\n"),
+    ("_read", "array.astype(dtype, copy=False)", 'array.astype(dtype, casting="same_kind", copy=False)'),
+    ("_evaluated", "found = tuple(map(np.asarray, gradients if len(carrying) > 1 else (gradients,)))",
+     "kind = arguments[carrying[0]].dtype\n"
+     "    found = tuple(np.asarray(array, kind) for array in (gradients if len(carrying) > 1 else (gradients,)))\n"
+     "    values = np.asarray(values, kind)"),
+)
+
 INSIDE: tuple[Edit, ...] = (
     ("_read", "    return given, _sizes(given)", "    return _inside(given), _sizes(given)"),
 )
@@ -35,6 +45,8 @@ def edits(options: Options) -> Iterator[Edit]:
         yield from LAYOUT
     if options.turned:
         yield from WEIGHTS
+    if options.dtype is not None:
+        yield from DTYPE
     if brought_inside(options):
         yield from INSIDE
 

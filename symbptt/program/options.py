@@ -14,13 +14,18 @@ class OptionError(ValueError):
 @dataclass(frozen=True)
 class Options:
     """layout: the order of the axes of stacks, steps (T) and samples (B) first or second, the size last; weights: the
-    side from which a matrix of parameters multiplies, W @ x, or x @ W with an array (columns, rows).
+    side from which a matrix of parameters multiplies, W @ x, or x @ W with an array (columns, rows); dtype: that of all
+    arrays, or None for that of what is given; schedule: how linear recurrences run.
     """
 
     layout: str = "TBD"
     weights: str = "left"
+    dtype: str | None = None
+    schedule: str = "auto"
 
-    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {"layout": ("TBD", "BTD"), "weights": ("left", "right")}
+    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {
+        "layout": ("TBD", "BTD"), "weights": ("left", "right"), "dtype": ("float32", "float64"),
+        "schedule": ("auto", "loop", "chunked")}
     """The values of an option that has few."""
 
     def __post_init__(self) -> None:

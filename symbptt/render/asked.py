@@ -14,6 +14,12 @@ def words(options: Options) -> Iterator[str]:
                "returned; the functions take views of them with the steps first.")
     if options.turned:
         yield ("Asked for: matrices of parameters, and their gradients, as arrays (columns, rows).")
+    if options.dtype is not None:
+        yield (f"Asked for: {options.dtype}, to which all that is given is converted, but for targets that are whole "
+               "numbers. The check compares with complex-step derivatives in double precision, for which it sets DTYPE "
+               f"aside, and then the gradients in {options.dtype} with those.")
+    if options.schedule != "auto":
+        yield f'Asked for: linear recurrences that run with SCHEDULE = "{options.schedule}".'
 
 
 def inside(options: Options) -> Iterator[str]:

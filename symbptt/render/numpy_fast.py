@@ -9,7 +9,7 @@ from symbptt.program.build import program
 from symbptt.program.carry import carried
 from symbptt.program.edits import edits
 from symbptt.program.fast import Part, fast_program
-from symbptt.program.options import PLAIN, Options
+from symbptt.program.options import PLAIN, OptionError, Options
 from symbptt.program.statements import Function, Output, Recur
 from symbptt.render.lines import indented
 from symbptt.render.numpy_program import BLOCK, WRITE, Module
@@ -47,8 +47,12 @@ class _Fast(Module):
         """Everything by its name in the template."""
         fast = self.fast
         recurs = any(isinstance(s, Recur) for part in (fast.forward, fast.backward) for s in (*part.body, *part.extra))
+        if self.options.schedule == "chunked" and not recurs:
+            raise OptionError(f"--schedule chunked: nothing in {self.model.name} recurs linearly, so that no chunks of "
+                              "time can run at once; leave it out, all recurrences of the module are loops")
         forward, gradients = self._part(fast.forward, []), self._gradients(fast.backward)
         return {**self.common(), "recurs": recurs, "sent": True,
+                "schedule": self.options.schedule,
                 "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
                 "forward_steps": forward, "gradients": gradients,
                 "quiet_forward": _quiet(forward), "quiet_backward": _quiet(gradients),

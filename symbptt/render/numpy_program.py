@@ -72,6 +72,7 @@ class Module:
             "first": f"{made.batch}, T" if self.options.samples_first else f"T, {made.batch}",
             "first_step": "the steps along the second axis, index 0 for t = 1" if self.options.samples_first else
             "index 0 for t = 1",
+            "dtype": self.options.dtype,
             "inside": list(asked.inside(self.options)) if brought_inside(self.options) else [],
             "objective": self._objective(), "states": self._listed(made.families),
             "direct": self._listed(made.read_by_losses),

@@ -69,8 +69,8 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
     _document(TEXT),
     _document(LATEX),
     _document(MARKDOWN),
-    _program("numpy", ".py", numpy_fast, "layout", "weights"),
-    _program("numpy-textbook", ".py", numpy_program, "layout", "weights"),
+    _program("numpy", ".py", numpy_fast, "layout", "weights", "dtype", "schedule"),
+    _program("numpy-textbook", ".py", numpy_program, "layout", "weights", "dtype"),
 )}
 """Every target by name, a row each."""
 

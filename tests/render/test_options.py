@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 from symbptt.program.edits import edits
-from symbptt.program.options import Options
+from symbptt.program.options import OptionError, Options
 from symbptt.render.targets import TARGETS, programs, render
 from tests.render.asked import Asked
 from tests.render.test_numpy_program import (  # noqa: F401 - the fixture among them
     EXACT,
-    HEAVY,
     MODELS,
     Network,
     derivation,
@@ -34,12 +33,17 @@ SOME = ["linear", "lag-two", "row-parameters", "two-losses", "input-lag-two", "f
 """Models that between them have every kind of array, of loss and of gradient."""
 
 FOLLOWED = ["numpy", "numpy-textbook"]
-CHANGES = {"layout": ("BTD",), "weights": ("right",)}
-"""For each option that any model can follow the values that change something."""
+CHANGES = {"layout": "BTD", "weights": "right", "dtype": "float64"}
+"""For each option that any model can follow a value that changes something."""
 
-COMBINED = [Options(**dict(zip(names, values, strict=True))) for names in itertools.chain.from_iterable(
-    itertools.combinations(CHANGES, k) for k in range(1, len(CHANGES) + 1))
-    for values in itertools.product(*(CHANGES[name] for name in names))]
+COMBINED = [Options(**{name: CHANGES[name] for name in names}) for names in itertools.chain.from_iterable(
+    itertools.combinations(CHANGES, k) for k in range(1, len(CHANGES) + 1))]
+ALL = COMBINED[-1]
+SINGLE = [o for o in COMBINED if len(o.given) == 1]
+CASES = [*((name, ALL) for name in SOME), *((name, o) for name in SOME[::4] for o in SINGLE),
+         *(pytest.param(name, o, marks=pytest.mark.slow) for name in MODELS for o in COMBINED
+           if o != ALL or name not in SOME)]
+"""Models and options: all options at once for some models, single ones for few; the rest in slow tests."""
 
 
 @cache
@@ -83,16 +87,14 @@ def agrees(name: str, made: Asked, T: int = 4) -> None:
         assert error(stack, network.adjoint(family)) < EXACT, family
 
 
-@pytest.mark.parametrize("options", COMBINED, ids=str)
 @pytest.mark.parametrize("target", FOLLOWED)
-@pytest.mark.parametrize("name", [*SOME, *slow(*(n for n in MODELS if n not in SOME))])
+@pytest.mark.parametrize(("name", "options"), CASES, ids=str)
 def test_everything_agrees_with_the_equations_as_written(name: str, target: str, options: Options, program) -> None:
     agrees(name, asked(name, target, options, program))
 
 
-@pytest.mark.parametrize("options", COMBINED, ids=str)
 @pytest.mark.parametrize("target", FOLLOWED)
-@pytest.mark.parametrize("name", [*SOME, *slow(*(n for n in MODELS if n not in SOME and n not in HEAVY))])
+@pytest.mark.parametrize(("name", "options"), CASES, ids=str)
 def test_a_module_checks_itself(name: str, target: str, options: Options, program,
                                 capsys: pytest.CaptureFixture[str]) -> None:
     assert program(name, target, options).check()
@@ -102,9 +104,11 @@ def test_a_module_checks_itself(name: str, target: str, options: Options, progra
     assert "WRONG" not in said
 
 
-@pytest.mark.parametrize("names", [SOME[::3], pytest.param(MODELS, marks=pytest.mark.slow)], ids=["some", "all"])
-def test_modules_pass_ruff_and_mypy_as_they_stand(names: list[str], tmp_path: Path) -> None:
-    for k, (name, target, options) in enumerate(itertools.product(names, FOLLOWED, COMBINED)):
+@pytest.mark.parametrize(("names", "given"), [
+    (SOME[::4], [ALL]), pytest.param(MODELS, [ALL], marks=pytest.mark.slow),
+    pytest.param(SOME, COMBINED, marks=pytest.mark.slow)], ids=["some", "all", "combined"])
+def test_modules_pass_ruff_and_mypy_as_they_stand(names: list[str], given: list[Options], tmp_path: Path) -> None:
+    for k, (name, target, options) in enumerate(itertools.product(names, FOLLOWED, given)):
         (tmp_path / f"m{k}.py").write_text(text(name, target, options), encoding="utf-8")
     pass_ruff_and_mypy(tmp_path)
 
@@ -139,6 +143,8 @@ def test_nothing_said_changes_nothing() -> None:
 
 def test_values_that_do_not_exist_are_refused() -> None:
     for options, words in (({"layout": "BDT"}, r"--layout BDT: there is no such layout; there are TBD, BTD"),
+                           ({"dtype": "float16"}, "--dtype float16: .* there are float32, float64"),
+                           ({"schedule": "later"}, "there is no such schedule; there are auto, loop, chunked"),
                            ({"weights": "both"}, "--weights both: there is no such weights; there are left, right")):
         with pytest.raises(ValueError, match=words):
             Options(**options)
@@ -206,3 +212,62 @@ def test_errors_name_the_shape_of_weights_from_the_right(target: str, program) -
     given = {k: np.transpose(v) for k, v in network.params.items()}
     fault(lambda: module.value_and_grad({**given, "W_qh": network.params["W_qh"]}, network.data, network.loss),
           'params["W_qh"]', "(h, q)")
+
+
+@pytest.mark.parametrize("target", FOLLOWED)
+@pytest.mark.parametrize("name", [*SOME[::3], *slow(*(name for k, name in enumerate(SOME) if k % 3))])
+def test_arrays_are_converted_to_the_dtype(name: str, target: str, program) -> None:
+    network, options = Network(model(name)), Options(dtype="float32", layout="BTD")
+    made = asked(name, target, options, program)
+    params, data, direct = network.params, network.data, network.direct(network.params, network.data)
+    L, grads = made.value_and_grad(params, data, network.loss)
+    states = made.forward(params, data)
+    found, adjoints = made.backward(params, data, states, direct)
+    closed = made.hidden_gradients_closed_form(params, data, direct) if "closed_form" in dir(made.module) else {}
+    arrays = [L, *grads.values(), *states.values(), *found.values(), *adjoints.values(), *closed.values()]
+    assert {np.asarray(a).dtype for a in arrays} == {np.dtype(np.float32)}
+    for key, gradient in grads.items():
+        assert error(gradient, network.derivative(key)) < 1e-4, key
+    assert made.module.check()
+    assert made.module.DTYPE == "float32"
+    with pytest.raises(TypeError, match=r"complex128.*float32"):
+        made.value_and_grad({k: np.asarray(v) * 1j for k, v in params.items()}, data, network.loss)
+
+
+def test_a_module_that_computes_in_another_dtype_is_found_by_itself(program) -> None:
+    options = Options(dtype="float32")
+    source = text("linear", "numpy-textbook", options)
+    for old, new in (("if DTYPE is None else np.dtype(DTYPE)", "if DTYPE is None else dtype"),
+                     ("dW_hh = np.zeros_like(W_hh)", "dW_hh = np.zeros(W_hh.shape)")):
+        assert source.count(old) == 1
+        assert not program("linear", "numpy-textbook", options, source.replace(old, new)).check()
+
+
+def test_whole_numbers_stay_targets(program) -> None:
+    for target in FOLLOWED:
+        made = program("library elman-softmax", target, Options(dtype="float32"))
+        network = Network(model("library elman-softmax"))
+        labels = np.zeros(network.data["y"].shape, dtype=int)
+        labels[..., 1] = 1
+        L, grads = made.value_and_grad(network.params, {**network.data, "y": labels})
+        assert {np.asarray(a).dtype for a in (L, *grads.values())} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("schedule", ["loop", "chunked"])
+def test_the_schedule_is_the_one_asked_for(schedule: str, program) -> None:
+    options = Options(schedule=schedule)
+    for name in ("linear", "lag-two"):
+        module = program(name, "numpy", options)
+        assert schedule == module.SCHEDULE
+        assert bool(module._chunk_length(7, 32, 128, 1)) == (schedule == "chunked")
+        agrees(name, Asked(module, options, model(name)), T=7)
+        assert module.check()
+        assert schedule == module.SCHEDULE
+
+
+def test_a_schedule_that_says_nothing_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"nothing in lstm recurs linearly.*leave it out"):
+        text("library lstm", "numpy", Options(schedule="chunked"))
+    assert "SCHEDULE = " not in text("library lstm", "numpy", Options(schedule="loop")).partition("import")[2]
+    with pytest.raises(OptionError, match="--schedule is not for the target numpy-textbook"):
+        text("linear", "numpy-textbook", Options(schedule="loop"))
