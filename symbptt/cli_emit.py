@@ -22,6 +22,9 @@ ASKED = (
     click.option("--schedule", type=click.Choice(Options.CHOICES["schedule"]), default=PLAIN.schedule,
                  show_default=True, help="How linear recurrences run, in the target numpy: step by step, in parallel "
                                          "chunks of time, or by the sizes."),
+    click.option("--fused", metavar="[ORDER]", is_flag=False, flag_value="",
+                 help="Pack parameters of gates that multiply the same operand in one array, in the order of the "
+                      "gates, such as i,f,g,o; without ORDER in that of the model."),
 )
 
 

@@ -20,7 +20,8 @@ def program(derivation: Derivation, options: Options = PLAIN) -> Program:
         ValueError: the arrays leave a size open or say nothing of T.
     """
     model = derivation.model
-    names, interface = Names(derivation, options), Interface(options)
+    names = Names(derivation, options)
+    interface = Interface(names)
     given = variables(model, names)
     if not (model.inputs or model.targets):
         raise ValueError(f"the model {model.name} has neither inputs nor targets, so nothing says what T is")
@@ -34,4 +35,4 @@ def program(derivation: Derivation, options: Options = PLAIN) -> Program:
     seen = interface.seen(given)
     return Program(given, seen, constants, sources(seen, model), objective.opaque(), interface.seen(families),
                    interface.seen(read), bodies.forward(), objective.function(), bodies.backward(),
-                   closed_form(bodies), names.batch)
+                   closed_form(bodies), names.batch, names.packs)

@@ -58,7 +58,7 @@ class _Functions:
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.model, self.names = plan, plan.model, plan.names
-        self.arrays, self.interface = Arrays(plan), Interface(plan.names.options)
+        self.arrays, self.interface = Arrays(plan), Interface(plan.names)
 
     def program(self) -> FastProgram:
         """All of them."""

@@ -9,12 +9,13 @@ import re
 from symbptt.derivation import Derivation
 from symbptt.model.spec import initial_name
 from symbptt.program.options import PLAIN, Options
+from symbptt.program.packed import packs
 
 FIXED = ("T", "t", "L", "np", "npt", "sys", "Any", "Array", "Steps", "Loss", "Callable", "Mapping", "annotations",
          "params", "data", "states", "direct", "loss", "given", "size", "dtype", "values", "grads", "adjoints",
          "forward", "backward", "value_and_grad", "hidden_gradients_closed_form", "check", "PARAMETERS", "DATA",
          "STATES", "DIRECT", "CONSTANTS", "TARGETS", "CLOCK", "CHECKED_SIZES", "SCHEDULE", "schedule",
-         "DTYPE",
+         "DTYPE", "PACKED", "inside",
          "other", "arrays", "every")
 """What every generated module calls its own things; a model's name that is one of these gets an underscore."""
 
@@ -29,6 +30,7 @@ class Names:
         self._taken = set(UNAVAILABLE)
         self._given: dict[tuple[str, str], str] = {}
         earlier = [initial_name(member) for member in model.initial]
+        self.packs = packs(model, options.fused)
         self.turned = frozenset(str(p.name) for p in model.parameters if p.shape[1] != 1 and options.turned)
         self.static = frozenset(str(s.name) for s in model.static)
         variables = [*(p.name for p in model.parameters), *(s.name for s in model.static), *model.families]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
@@ -15,13 +15,15 @@ class OptionError(ValueError):
 class Options:
     """layout: the order of the axes of stacks, steps (T) and samples (B) first or second, the size last; weights: the
     side from which a matrix of parameters multiplies, W @ x, or x @ W with an array (columns, rows); dtype: that of all
-    arrays, or None for that of what is given; schedule: how linear recurrences run.
+    arrays, or None for that of what is given; schedule: how linear recurrences run; fused: the order of the gates whose
+    parameters come in one array, empty for that of the model, None for arrays of their own.
     """
 
     layout: str = "TBD"
     weights: str = "left"
     dtype: str | None = None
     schedule: str = "auto"
+    fused: tuple[str, ...] | None = None
 
     CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {
         "layout": ("TBD", "BTD"), "weights": ("left", "right"), "dtype": ("float32", "float64"),
@@ -33,6 +35,7 @@ class Options:
             value = getattr(self, name)
             if value not in (*choices, *self._absent(name)):
                 raise OptionError(f"--{name} {value}: there is no such {name}; there are {', '.join(choices)}")
+        object.__setattr__(self, "fused", _listed(self.fused))
 
     def _absent(self, name: str) -> tuple[None, ...]:
         """None, where that is what an option is when it is left out."""
@@ -69,6 +72,16 @@ class Options:
     def turned(self) -> bool:
         """Whether matrices of parameters are arrays (columns, rows)."""
         return self.weights == "right"
+
+
+def _listed(value: object) -> tuple[str, ...] | None:
+    """Names out of a text with commas, or out of a list; True is an empty list."""
+    if value is None or value is False:
+        return None
+    names = value.split(",") if isinstance(value, str) else () if value is True else value
+    if not isinstance(names, Iterable):
+        raise OptionError(f"--fused is the order of the gates, such as i,f,g,o, not {value!r}")
+    return tuple(name for name in (str(name).strip() for name in names) if name)
 
 
 def _written(value: object) -> str:

@@ -48,7 +48,7 @@ class Bodies:
     def __init__(self, derivation: Derivation, names: Names) -> None:
         self.derivation, self.names = derivation, names
         self.model = derivation.model
-        self.lower, self.interface = Lowering(names), Interface(names.options)
+        self.lower, self.interface = Lowering(names), Interface(names)
         self.sent = Sent(derivation)
 
     def forward(self) -> Function:

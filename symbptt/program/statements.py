@@ -10,6 +10,7 @@ from sympy import Expr
 
 from symbptt.expr.index import Index
 from symbptt.program.array import Array, Entry, Member, Name, Slice, parts
+from symbptt.program.packed import Pack
 
 Target: TypeAlias = Name | Member | Entry | Slice
 
@@ -207,7 +208,8 @@ class SizeSource:
 class Program:
     """An array program: the variables, constants by key and local name, how sizes are read off, the four functions.
 
-    variables are what the functions read; given is what callers hand in instead, families what they get back.
+    variables are what the functions read; given is what callers hand in instead, families what they get back;
+    packs are the arrays among it that hold several of the variables.
     """
 
     variables: tuple[Variable, ...]
@@ -222,6 +224,7 @@ class Program:
     backward: Function
     closed: Function | None
     batch: str
+    packs: tuple[Pack, ...] = ()
 
 
 def names_in(e: object) -> frozenset[str]:

@@ -245,6 +245,9 @@ class Work:
 
     def _stacked(self, parts: tuple[Matrix, ...]) -> Array:
         """Columns or matrices of parameters below one another, in an array that is turned where theirs are."""
+        given = next((pack.name for pack in self.plan.names.packs if pack.parts == parts), None)
+        if given is not None:
+            return Entry(GIVEN, given)
         if parts[0].shape[1] == 1:
             return call("stacked parameters", Rows((tuple(map(self.step.rows, parts)),)))
         whole = tuple(map(self.step.matrix, parts))

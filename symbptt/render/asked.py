@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from symbptt.program.options import Options
+from symbptt.program.packed import Pack
 
 
-def words(options: Options) -> Iterator[str]:
+def words(options: Options, packs: Iterable[Pack]) -> Iterator[str]:
     """Sentences of the head, one an option."""
     if options.samples_first:
         yield ("Asked for: stacks as (B, T, size), a sample's steps behind one another, in all that is given and "
@@ -20,6 +21,11 @@ def words(options: Options) -> Iterator[str]:
                f"aside, and then the gradients in {options.dtype} with those.")
     if options.schedule != "auto":
         yield f'Asked for: linear recurrences that run with SCHEDULE = "{options.schedule}".'
+    held = [f"{pack.name} holds {', '.join(str(p.name) for p in pack.parts)}" for pack in packs]
+    if held:
+        yield ("Asked for: parameters of gates that multiply the same operand, and their gradients, in one array, "
+               f"{'columns beside' if options.turned else 'rows below'} one another in the order of the gates: "
+               f"{'; '.join(held)}.")
 
 
 def inside(options: Options) -> Iterator[str]:
@@ -27,4 +33,8 @@ def inside(options: Options) -> Iterator[str]:
     yield "inside = dict(given)"
     if options.samples_first:
         yield 'inside |= {name: given[name].swapaxes(0, 1) for name, axes in DATA.items() if axes[1] == "T"}'
+    if options.fused is not None:
+        aside = ", axis=-1" if options.turned else ""
+        yield from ("for name, parts in PACKED.items():",
+                    f"    inside |= zip(parts, np.split(given[name], len(parts){aside}), strict=True)")
     yield "return inside"

@@ -169,6 +169,10 @@ class Module:
 
         shapes = "dict[str, tuple[str, ...]]"
         yield from _table("PARAMETERS", shapes, entries(v for v in self.made.given if v.group == "params"))
+        if self.made.packs:
+            held = [f'"{pack.name}": {_quoted([str(p.name) for p in pack.parts])}' for pack in self.made.packs]
+            yield "# The parameters that a packed array holds, in their order."
+            yield from _table("PACKED", shapes, held)
         yield from _table("DATA", shapes, entries(v for v in self.made.given if v.group == "data"))
         yield from _table("STATES", shapes, entries(self.made.families))
         yield from _table("DIRECT", shapes, entries(self.made.read_by_losses))
@@ -200,7 +204,7 @@ class Module:
         yield from ("", *_wrapped(
             "A gradient has the shape of its variable; dL/dv[s] = 0 for s > T; d+L/dv is what the losses that read v "
             f"send to it. {notes} Run as a program, the module checks itself."))
-        for sentence in asked.words(self.options):
+        for sentence in asked.words(self.options, self.made.packs):
             yield from ("", *_wrapped(escaped(sentence)))
         yield from ("", *_wrapped(escaped(stamp(self.derivation, self.target, str(self.options)))))
 

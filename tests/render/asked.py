@@ -9,8 +9,9 @@ import numpy as np
 class Asked:
     """One module, seen as if no option had been given."""
 
-    def __init__(self, module, options, model):
+    def __init__(self, module, options, model, packed=None):
         self.module, self.options, self.model = module, options, model
+        self.packed = packed or {}
 
     def stack(self, array):
         """(T, B, n) to the layout of the module, or back."""
@@ -24,7 +25,10 @@ class Asked:
         return np.transpose(array) if self.options.weights == "right" else array
 
     def params_in(self, params):
-        return {k: self.weight(v) for k, v in params.items()}
+        held = {part for parts in self.packed.values() for part in parts}
+        found = {name: np.concatenate([params[part] for part in parts]) for name, parts in self.packed.items()}
+        found |= {k: v for k, v in params.items() if k not in held}
+        return {k: self.weight(v) for k, v in found.items()}
 
     def data_in(self, data):
         return {k: self.stack(v) if self.timed(k) else v for k, v in data.items()}
@@ -33,8 +37,13 @@ class Asked:
         return {k: self.stack(v) for k, v in arrays.items()}
 
     def grads_out(self, grads):
-        weights = {p.name for p in self.model.parameters}
-        return {k: self.stack(v) if self.timed(k) else self.weight(v) if k in weights else v for k, v in grads.items()}
+        weights = {*self.packed, *(p.name for p in self.model.parameters)}
+        found = {}
+        for key, value in grads.items():
+            gradient = self.stack(value) if self.timed(key) else self.weight(value) if key in weights else value
+            parts = self.packed.get(key, [key])
+            found |= zip(parts, np.split(gradient, len(parts)) if key in self.packed else [gradient], strict=True)
+        return found
 
     def loss_in(self, loss):
         """A loss over stacks in the layout of the module."""
