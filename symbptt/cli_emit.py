@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from symbptt.program.options import PLAIN, Options
+from symbptt.program.options import MASK, PLAIN, Options
 
 Command = Callable[..., Any]
 
@@ -22,6 +22,9 @@ ASKED = (
     click.option("--schedule", type=click.Choice(Options.CHOICES["schedule"]), default=PLAIN.schedule,
                  show_default=True, help="How linear recurrences run, in the target numpy: step by step, in parallel "
                                          "chunks of time, or by the sizes."),
+    click.option("--mask", metavar="[NAME]", is_flag=False, flag_value=MASK,
+                 help="Sequences of different lengths, padded at the end: data holds a mask (T, B) under this name, "
+                      f"without NAME {MASK}."),
     click.option("--fused", metavar="[ORDER]", is_flag=False, flag_value="",
                  help="Pack parameters of gates that multiply the same operand in one array, in the order of the "
                       "gates, such as i,f,g,o; without ORDER in that of the model."),

@@ -7,7 +7,7 @@ from symbptt.program.closed import closed_form
 from symbptt.program.interface import Interface
 from symbptt.program.names import Names
 from symbptt.program.objective import Objective
-from symbptt.program.options import PLAIN, Options
+from symbptt.program.options import PLAIN, OptionError, Options
 from symbptt.program.recurrence import Bodies
 from symbptt.program.sizes import sources, variables
 from symbptt.program.statements import Program, Variable
@@ -20,6 +20,8 @@ def program(derivation: Derivation, options: Options = PLAIN) -> Program:
         ValueError: the arrays leave a size open or say nothing of T.
     """
     model = derivation.model
+    if options.mask is not None and options.mask not in {term.mask.name for term in model.losses if term.mask}:
+        raise OptionError(f"--mask {options.mask}: the model was derived without this mask")
     names = Names(derivation, options)
     interface = Interface(names)
     given = variables(model, names)

@@ -53,4 +53,4 @@ def edits(options: Options) -> Iterator[Edit]:
 
 def brought_inside(options: Options) -> bool:
     """Whether what is given has another form than that which the functions take."""
-    return options.samples_first or options.fused is not None
+    return options.samples_first or options.fused is not None or options.mask is not None

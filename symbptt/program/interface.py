@@ -31,15 +31,20 @@ class Interface:
         self.parts = {str(part.name) for pack in names.packs for part in pack.parts}
 
     def axes(self, inside: Axes) -> Axes:
-        """The axes of an array as callers see it."""
+        """The axes of an array of variables as callers see it."""
         stack = self.options.samples_first and inside[:2] == ("T", "B")
         return ("B", "T", *inside[2:]) if stack else inside
 
     def seen(self, inside: Iterable[Variable]) -> tuple[Variable, ...]:
         """Variables as callers see them."""
-        found = [Variable(self.packs[v.key].name, v.local, v.group, self._packed_axes(self.packs[v.key]))
-                 if v.key in self.packs else replace(v, axes=self.axes(v.axes)) for v in inside]
+        found = (self._seen(v) for v in inside)
         return tuple(v for v in found if v.key not in self.parts)
+
+    def _seen(self, v: Variable) -> Variable:
+        if v.key in self.packs:
+            return Variable(self.packs[v.key].name, v.local, v.group, self._packed_axes(self.packs[v.key]))
+        axes = self.axes(v.axes)
+        return replace(v, axes=axes[:2] if v.key == self.options.mask else axes)
 
     def returned(self, outputs: Iterable[Output]) -> tuple[Output, ...]:
         """Results as callers see them."""

@@ -11,12 +11,17 @@ class OptionError(ValueError):
     """An option that does not exist, that a target cannot follow or that says nothing for a model."""
 
 
+MASK = "mask"
+"""What the mask of padding is called unless it gets a name."""
+
+
 @dataclass(frozen=True)
 class Options:
     """layout: the order of the axes of stacks, steps (T) and samples (B) first or second, the size last; weights: the
     side from which a matrix of parameters multiplies, W @ x, or x @ W with an array (columns, rows); dtype: that of all
     arrays, or None for that of what is given; schedule: how linear recurrences run; fused: the order of the gates whose
-    parameters come in one array, empty for that of the model, None for arrays of their own.
+    parameters come in one array, empty for that of the model, None for arrays of their own; mask: the name in
+    data of a mask (T, B) of sequences that are padded at the end.
     """
 
     layout: str = "TBD"
@@ -24,6 +29,7 @@ class Options:
     dtype: str | None = None
     schedule: str = "auto"
     fused: tuple[str, ...] | None = None
+    mask: str | None = None
 
     CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {
         "layout": ("TBD", "BTD"), "weights": ("left", "right"), "dtype": ("float32", "float64"),
@@ -36,6 +42,7 @@ class Options:
             if value not in (*choices, *self._absent(name)):
                 raise OptionError(f"--{name} {value}: there is no such {name}; there are {', '.join(choices)}")
         object.__setattr__(self, "fused", _listed(self.fused))
+        object.__setattr__(self, "mask", _named(self.mask))
 
     def _absent(self, name: str) -> tuple[None, ...]:
         """None, where that is what an option is when it is left out."""
@@ -82,6 +89,11 @@ def _listed(value: object) -> tuple[str, ...] | None:
     if not isinstance(names, Iterable):
         raise OptionError(f"--fused is the order of the gates, such as i,f,g,o, not {value!r}")
     return tuple(name for name in (str(name).strip() for name in names) if name)
+
+
+def _named(value: object) -> object:
+    """The name of the mask; True is the one that it has by itself."""
+    return (MASK if value else None) if isinstance(value, bool) else value
 
 
 def _written(value: object) -> str:

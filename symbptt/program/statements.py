@@ -73,13 +73,16 @@ class Read:
 
 @dataclass(frozen=True)
 class LossCall:
-    """values, gradients = loss(arguments); `carrying` holds the positions of the arguments that have a gradient."""
+    """values, gradients = loss(arguments); `carrying` holds the positions of the arguments that have a gradient, and
+    `kept` the mask where both are zero in padding, whatever the loss says there.
+    """
 
     values: Name
     gradients: tuple[Name, ...]
     loss: str
     arguments: tuple[Array, ...]
     carrying: tuple[int, ...]
+    kept: Name | None = None
 
 
 @dataclass(frozen=True)

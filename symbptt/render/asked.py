@@ -26,6 +26,11 @@ def words(options: Options, packs: Iterable[Pack]) -> Iterator[str]:
         yield ("Asked for: parameters of gates that multiply the same operand, and their gradients, in one array, "
                f"{'columns beside' if options.turned else 'rows below'} one another in the order of the gates: "
                f"{'; '.join(held)}.")
+    if options.mask is not None:
+        yield (f'Asked for: sequences of different lengths, padded at the end. data["{options.mask}"] is 1 at the '
+               "steps of a sample and 0 in its padding, where no loss counts and every gradient is 0. Whatever stands "
+               "there, numbers or not, is read as zeros, and what a loss says of it is left out; states go on over it, "
+               "and mean nothing there.")
 
 
 def inside(options: Options) -> Iterator[str]:
@@ -37,4 +42,10 @@ def inside(options: Options) -> Iterator[str]:
         aside = ", axis=-1" if options.turned else ""
         yield from ("for name, parts in PACKED.items():",
                     f"    inside |= zip(parts, np.split(given[name], len(parts){aside}), strict=True)")
+    if options.mask is not None:
+        name = options.mask
+        yield from (f'kept = _kept("{name}", inside["{name}"])',
+                    'stacks = [key for key, axes in DATA.items() if "T" in axes]',
+                    "inside |= {key: np.where(kept, inside[key], 0) for key in stacks if " f'key != "{name}"' "}",
+                    f'inside["{name}"] = inside["{name}"][..., None]')
     yield "return inside"

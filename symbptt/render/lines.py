@@ -61,7 +61,8 @@ class Block:
         arguments = ", ".join(map(self.write, e.arguments)) + ("," if len(e.arguments) == 1 else "")
         carrying = ", ".join(map(str, e.carrying)) + ("," if len(e.carrying) == 1 else "")
         call = f'_evaluated(loss, "{e.loss}", ({arguments}), ({carrying}))'
-        yield from placed(f"{e.values.text}, ({names}) = ", call, "", depth)
+        whole = call if e.kept is None else f"_where_kept({e.kept.text}, *{call})"
+        yield from placed(f"{e.values.text}, ({names}) = ", whole, "", depth)
 
     def require(self, e: s.Require, depth: int) -> Iterator[str]:
         """A check of a target."""

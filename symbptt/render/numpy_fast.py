@@ -52,7 +52,7 @@ class _Fast(Module):
                               "time can run at once; leave it out, all recurrences of the module are loops")
         forward, gradients = self._part(fast.forward, []), self._gradients(fast.backward)
         return {**self.common(), "recurs": recurs, "sent": True,
-                "schedule": self.options.schedule,
+                "padded": self.padded(), "schedule": self.options.schedule,
                 "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
                 "forward_steps": forward, "gradients": gradients,
                 "quiet_forward": _quiet(forward), "quiet_backward": _quiet(gradients),

@@ -30,6 +30,7 @@ DERIVED: tuple[Kind, ...] = ("direct", "adjoint", "boundary", "assumed", "initia
 
 CHECKED = {"states": 'states = _stacks("states", states, STATES, given, size)',
            "direct": 'direct = _stacks("direct", direct, DIRECT, given, size)'}
+PADDED = 'direct = _without_padding(given["{}"], direct)'
 
 
 def numpy_program(derivation: Derivation, options: Options = PLAIN) -> str:
@@ -100,8 +101,13 @@ class Module:
             yield f'data["{name}"] = 4 * data["{name}"] - 3'
         for name in dict.fromkeys(y.name for term in terms for y in term.assume):
             yield f'data["{name}"] = _softmax(data["{name}"])'
+        turned = ".swapaxes(0, 1)" if self.options.samples_first else ""
         for name in dict.fromkeys(term.mask.name for term in terms if term.mask is not None):
-            yield f'data["{name}"] = _mask(T, 2){".swapaxes(0, 1)" if self.options.samples_first else ""}'
+            if name == self.options.mask:
+                yield f'data["{name}"] = _lengths(T, 2){turned}'
+                yield f'data = _spoiled("{name}", data)'
+            else:
+                yield f'data["{name}"] = _mask(T, 2){turned}'
 
     def _kinked(self) -> list[str]:
         """The functions of the model that have no derivative somewhere."""
@@ -123,11 +129,15 @@ class Module:
     def _backward(self) -> list[str]:
         grads, adjoints = self.made.backward.results
         results = [*_result("grads =", grads), *_result("adjoints =", adjoints), indented("return grads, adjoints", 1)]
-        return self._body(self.made.backward, list(CHECKED.values()), results)
+        return self._body(self.made.backward, [*CHECKED.values(), *self.padded()], results)
+
+    def padded(self) -> list[str]:
+        """What is said of direct gradients where samples are padded."""
+        return [] if self.options.mask is None else [PADDED.format(self.options.mask)]
 
     def _closed(self, function: Function) -> list[str]:
         reads = ["states = forward(params, data) if states is None else states", CHECKED["states"]]
-        checks = [*(reads if "states" in function.uses else []), CHECKED["direct"]]
+        checks = [*(reads if "states" in function.uses else []), CHECKED["direct"], *self.padded()]
         return self._body(function, checks, list(_result("return", function.results[0])))
 
     def _body(self, function: Function, checks: list[str], results: list[str]) -> list[str]:

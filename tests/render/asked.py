@@ -31,7 +31,8 @@ class Asked:
         return {k: self.weight(v) for k, v in found.items()}
 
     def data_in(self, data):
-        return {k: self.stack(v) if self.timed(k) else v for k, v in data.items()}
+        found = {k: self.stack(v) if self.timed(k) else v for k, v in data.items()}
+        return {k: v[..., 0] if k == self.options.mask else v for k, v in found.items()}
 
     def stacks(self, arrays):
         return {k: self.stack(v) for k, v in arrays.items()}
