@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symbptt.derivation import Derivation
+from symbptt.model.spec import initial_name
 from symbptt.program.closed import closed_form
 from symbptt.program.interface import Interface
 from symbptt.program.names import Names
@@ -22,6 +23,8 @@ def program(derivation: Derivation, options: Options = PLAIN) -> Program:
     model = derivation.model
     if options.mask is not None and options.mask not in {term.mask.name for term in model.losses if term.mask}:
         raise OptionError(f"--mask {options.mask}: the model was derived without this mask")
+    if options.truncate is not None:
+        truncatable(derivation, options.truncate)
     names = Names(derivation, options)
     interface = Interface(names)
     given = variables(model, names)
@@ -38,3 +41,17 @@ def program(derivation: Derivation, options: Options = PLAIN) -> Program:
     return Program(given, seen, constants, sources(seen, model), objective.opaque(), interface.seen(families),
                    interface.seen(read), bodies.forward(), objective.function(), bodies.backward(),
                    closed_form(bodies), names.batch, names.packs)
+
+
+def truncatable(derivation: Derivation, uses: int) -> None:
+    """Refuse to truncate where nothing recurs, or where a window cannot begin with a state that is given.
+
+    Raises:
+        OptionError: nothing recurs, or an equation computes a value before the first step.
+    """
+    model = derivation.model
+    if derivation.closed is None:
+        raise OptionError(f"--truncate {uses}: nothing in {model.name} recurs, so that there is nothing to truncate")
+    if model.computed:
+        raise OptionError(f"--truncate {uses}: {model.name} computes {initial_name(model.computed[0].left)} by an "
+                          "equation, so that a window of its steps cannot begin with another state; make it data")

@@ -21,7 +21,8 @@ class Options:
     side from which a matrix of parameters multiplies, W @ x, or x @ W with an array (columns, rows); dtype: that of all
     arrays, or None for that of what is given; schedule: how linear recurrences run; fused: the order of the gates whose
     parameters come in one array, empty for that of the model, None for arrays of their own; mask: the name in
-    data of a mask (T, B) of sequences that are padded at the end.
+    data of a mask (T, B) of sequences that are padded at the end; truncate: how many
+    uses of the weights the gradients count of each loss, None for all.
     """
 
     layout: str = "TBD"
@@ -30,6 +31,7 @@ class Options:
     schedule: str = "auto"
     fused: tuple[str, ...] | None = None
     mask: str | None = None
+    truncate: int | None = None
 
     CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {
         "layout": ("TBD", "BTD"), "weights": ("left", "right"), "dtype": ("float32", "float64"),
@@ -43,6 +45,8 @@ class Options:
                 raise OptionError(f"--{name} {value}: there is no such {name}; there are {', '.join(choices)}")
         object.__setattr__(self, "fused", _listed(self.fused))
         object.__setattr__(self, "mask", _named(self.mask))
+        if self.truncate is not None and (type(self.truncate) is not int or self.truncate < 1):
+            raise OptionError(f"--truncate {self.truncate}: it counts uses of the weights and must be an integer ≥ 1")
 
     def _absent(self, name: str) -> tuple[None, ...]:
         """None, where that is what an option is when it is left out."""

@@ -97,13 +97,14 @@ class Require:
 
 @dataclass(frozen=True)
 class Loop:
-    """For each time from first to last, upward or downward."""
+    """For each time from first to last, upward or downward; upward at most so many, where `most` names a number."""
 
     var: str
     first: Index
     last: Index
     body: tuple[Statement, ...]
     down: bool = False
+    most: str = ""
 
 
 @dataclass(frozen=True)

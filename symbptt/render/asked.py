@@ -31,6 +31,14 @@ def words(options: Options, packs: Iterable[Pack]) -> Iterator[str]:
                "steps of a sample and 0 in its padding, where no loss counts and every gradient is 0. Whatever stands "
                "there, numbers or not, is read as zeros, and what a loss says of it is left out; states go on over it, "
                "and mean nothing there.")
+    if options.truncate is not None:
+        many = "step" if options.truncate == 1 else f"{options.truncate} steps"
+        yield (f"Asked for: gradients that count, of the loss of each step, the uses of the weights in the {many} up "
+               "to it (TRUNCATE), and not those before. dL/dv[t] in what is returned is the part of the losses at t … "
+               "t + TRUNCATE - 1, so that it stands for the whole in the equations above but for the recursion. The "
+               "recursion runs over windows of so many steps, which begin with states that are given. The check "
+               "compares all gradients for TRUNCATE = T, and for 1 or 2 uses the truncated ones with complex steps "
+               "through windows.")
 
 
 def inside(options: Options) -> Iterator[str]:

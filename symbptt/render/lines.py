@@ -73,7 +73,8 @@ class Block:
     def loop(self, e: s.Loop, depth: int) -> Iterator[str]:
         """A loop over times."""
         first, last = index_text(e.first), index_text(e.last)
-        span = f"{first}, {index_text(e.last - 1)}, -1" if e.down else f"{first}, {last} + 1"
+        end = f"min({first} + {e.most}, {last} + 1)" if e.most else f"{last} + 1"
+        span = f"{first}, {index_text(e.last - 1)}, -1" if e.down else f"{first}, {end}"
         yield indented(f"for {e.var} in range({span}):", depth)
         yield from self.lines(e.body, depth + 1)
 

@@ -52,8 +52,9 @@ class _Fast(Module):
                               "time can run at once; leave it out, all recurrences of the module are loops")
         forward, gradients = self._part(fast.forward, []), self._gradients(fast.backward)
         return {**self.common(), "recurs": recurs, "sent": True,
-                "padded": self.padded(), "schedule": self.options.schedule,
+                "schedule": self.options.schedule,
                 "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
+                "states_inside": "_swapped(states)" if self.options.samples_first else "states",
                 "forward_steps": forward, "gradients": gradients,
                 "quiet_forward": _quiet(forward), "quiet_backward": _quiet(gradients),
                 "empty": self._part(fast.empty, _dict("return", fast.empty.results)),

@@ -10,7 +10,7 @@ from symbptt.derivation import Derivation, Kind, Line
 from symbptt.expr.nodes import Apply
 from symbptt.expr.walk import visit
 from symbptt.model.functions import FUNCTIONS
-from symbptt.model.spec import LossTerm
+from symbptt.model.spec import LossTerm, initial_name
 from symbptt.program.build import program
 from symbptt.program.carry import carried
 from symbptt.program.edits import brought_inside, edits
@@ -73,7 +73,8 @@ class Module:
             "first": f"{made.batch}, T" if self.options.samples_first else f"T, {made.batch}",
             "first_step": "the steps along the second axis, index 0 for t = 1" if self.options.samples_first else
             "index 0 for t = 1",
-            "dtype": self.options.dtype,
+            "dtype": self.options.dtype, "truncate": self.options.truncate,
+            "checks": [*CHECKED.values(), *self.padded()],
             "inside": list(asked.inside(self.options)) if brought_inside(self.options) else [],
             "objective": self._objective(), "states": self._listed(made.families),
             "direct": self._listed(made.read_by_losses),
@@ -129,6 +130,8 @@ class Module:
     def _backward(self) -> list[str]:
         grads, adjoints = self.made.backward.results
         results = [*_result("grads =", grads), *_result("adjoints =", adjoints), indented("return grads, adjoints", 1)]
+        if self.options.truncate is not None:
+            return self._body(self.made.backward, [], results, read=False)
         return self._body(self.made.backward, [*CHECKED.values(), *self.padded()], results)
 
     def padded(self) -> list[str]:
@@ -140,14 +143,17 @@ class Module:
         checks = [*(reads if "states" in function.uses else []), CHECKED["direct"], *self.padded()]
         return self._body(function, checks, list(_result("return", function.results[0])))
 
-    def _body(self, function: Function, checks: list[str], results: list[str]) -> list[str]:
+    def _body(self, function: Function, checks: list[str], results: list[str], read: bool = True) -> list[str]:
         """Statements with, in front, what they read and, behind, what they return."""
         lines = [*BLOCK.lines(function.body), *results]
         used = set(re.findall(r"\w+", "\n".join([*checks, *lines])))
-        return [*(indented(line, 1) for line in self._head(checks, used, function.uses)), "", *lines]
+        return [*(indented(line, 1) for line in self._head(checks, used, function.uses, read)), "", *lines]
 
-    def _head(self, checks: list[str], used: set[str], variables: frozenset[str]) -> Iterator[str]:
+    def _head(self, checks: list[str], used: set[str], variables: frozenset[str], read: bool) -> Iterator[str]:
         lines = [*checks, *self._lengths(used), *self._given(used, variables)]
+        if not read:
+            yield from lines
+            return
         if used & {"size", "given"} or any("given[" in line for line in lines):
             yield f"given, {'size' if 'size' in used else '_'} = _read(params, data)"
         yield from lines
@@ -188,6 +194,10 @@ class Module:
         yield from _table("DIRECT", shapes, entries(self.made.read_by_losses))
         constants = [f'"{key}": {0.7 + 0.1 * (k % 3):.1f}' for k, (key, _) in enumerate(self.made.constants)]
         yield from _table("CONSTANTS", "dict[str, float]", constants)
+        if self.options.truncate is not None:
+            yield "# The family and the steps back of what stands before the first step."
+            earlier = [f'"{initial_name(m)}": ("{m.family.name}", {-m.time.const})' for m in self.model.given]
+            yield from _table("EARLIER", "dict[str, tuple[str, int]]", earlier)
         yield f"TARGETS: tuple[str, ...] = {_quoted(self.targets)}"
         yield f'CLOCK = "{self.clock}"'
         sizes = [f'"{s.name}": {3 + k}' for k, s in enumerate(self.model.sizes)]

@@ -69,8 +69,8 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
     _document(TEXT),
     _document(LATEX),
     _document(MARKDOWN),
-    _program("numpy", ".py", numpy_fast, "layout", "weights", "dtype", "schedule", "fused", "mask"),
-    _program("numpy-textbook", ".py", numpy_program, "layout", "weights", "dtype", "fused", "mask"),
+    _program("numpy", ".py", numpy_fast, "layout", "weights", "dtype", "schedule", "fused", "mask", "truncate"),
+    _program("numpy-textbook", ".py", numpy_program, "layout", "weights", "dtype", "fused", "mask", "truncate"),
 )}
 """Every target by name, a row each."""
 
