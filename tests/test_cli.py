@@ -229,7 +229,8 @@ def test_emit_writes_a_module(tmp_path: Path) -> None:
 
 def test_emit_follows_its_options(tmp_path: Path) -> None:
     path = tmp_path / "lstm.py"
-    options = ("--layout", "BTD", "--weights", "right", "--dtype", "float32", "--fused", "i,f,g,o", "--mask", "m")
+    options = ("--layout", "BTD", "--weights", "right", "--dtype", "float32", "--fused", "i,f,g,o", "--mask", "m",
+               "--truncate", "3")
     for target in ("numpy", "numpy-textbook"):
         result = run("emit", "lstm", "--target", target, *options, "-o", str(path))
         assert result.exit_code == 0, result.stderr
@@ -254,6 +255,8 @@ def test_emit_follows_its_options(tmp_path: Path) -> None:
     (("--schedule", "loop", "--target", "numpy-textbook"), "--schedule is not for the target numpy-textbook"),
     (("--mask", "x"), "elman: --mask x: the name x stands in [inputs] and in [targets]"),
     (("--mask", "1"), "--mask 1: '1' is not a name"),
+    (("--truncate", "0"), "0 is not in the range x>=1"),
+    (("--truncate", "two"), "'two' is not a valid integer"),
 ])
 def test_options_that_cannot_be_followed_end_with_2(arguments: tuple[str, ...], words: str) -> None:
     result = run("emit", "elman", *arguments)
