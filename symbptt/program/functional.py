@@ -22,6 +22,7 @@ from symbptt.program.emit import Located
 from symbptt.program.joined import Joined
 from symbptt.program.normal import offset, swapped
 from symbptt.program.objective import DIRECT, GIVEN, STATES
+from symbptt.program.options import PLAIN, Options
 from symbptt.program.plan import Plan
 from symbptt.program.sizes import axes
 from symbptt.program.stages import Hoist, Stage
@@ -48,16 +49,16 @@ class FunctionalProgram:
     backward: Flow
 
 
-def functional_program(derivation: Derivation, entrywise: bool = True,
+def functional_program(derivation: Derivation, options: Options = PLAIN, entrywise: bool = True,
                        reserved: Iterable[str] = ()) -> FunctionalProgram:
-    """The program of a derivation; `reserved` are names that the module needs for itself.
+    """The program of a derivation, as the options ask; `reserved` are names that the module needs for itself.
 
     With `entrywise` all that a loop does not change is computed before it; else what takes no product stays in it.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.
     """
-    plan = Plan(derivation, in_place=False, entrywise=entrywise, reserved=reserved)
+    plan = Plan(derivation, options, in_place=False, entrywise=entrywise, reserved=reserved)
     return FunctionalProgram(_forward(plan), _backward(plan))
 
 
@@ -96,7 +97,7 @@ def _families(plan: Plan) -> dict[str, MatrixSymbol]:
 def _grads(plan: Plan, values: Values) -> tuple[Output, ...]:
     model, names = plan.model, plan.names
     targets = {v.name for v in model.targets}
-    found = [Output(p.name, Name(names.gradient(p.name)), axes(p)) for p in model.parameters]
+    found = [Output(p.name, Name(names.gradient(p.name)), axes(p, names)) for p in model.parameters]
     found += [Output(v.name, values.adjoint(v.name), ()) for v in model.inputs]
     found += [Output(v.name, Name(names.gradient(v.name)), ()) for v in model.static]
     return (*found, *(Output(initial_name(m), Name(names.gradient(initial_name(m))), ()) for m in model.given

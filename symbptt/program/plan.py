@@ -15,6 +15,7 @@ from symbptt.program.fuse import Fusion, Layout, Place, counted
 from symbptt.program.lower import Lowering
 from symbptt.program.names import Names
 from symbptt.program.normal import Normal, Row, members, offset
+from symbptt.program.options import PLAIN, Options
 from symbptt.program.stages import Hoist, Named, Shared, Stage, inlined, needed, product, stages
 from symbptt.program.statements import names_in
 from symbptt.program.system import Initial, Systems, Term
@@ -30,11 +31,11 @@ class Plan:
     out of loops, and what a step can compute entry by entry is not stored.
     """
 
-    def __init__(self, derivation: Derivation, in_place: bool = True, entrywise: bool = True,
-                 reserved: Iterable[str] = ()) -> None:
+    def __init__(self, derivation: Derivation, options: Options = PLAIN, in_place: bool = True,
+                 entrywise: bool = True, reserved: Iterable[str] = ()) -> None:
         self.derivation, self.model = derivation, derivation.model
         self.in_place, self.entrywise = in_place, entrywise
-        self.names = Names(derivation, reserved)
+        self.names = Names(derivation, options, reserved)
         self.systems = Systems(derivation, self.names)
         self.batch, self.count = self.names.batch, self.names.add("local", "rows", "N", "rows")
         self.layout = Layout()

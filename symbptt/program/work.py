@@ -13,7 +13,7 @@ from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import At, Matrix, Plus
 from symbptt.expr.walk import substitute
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Scalar, Turned, call, parts
+from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Scalar, Turned, call, parts, turn
 from symbptt.program.emit import Emit, Located
 from symbptt.program.normal import NOW, members, offset, swapped
 from symbptt.program.objective import DIRECT, GIVEN
@@ -56,6 +56,7 @@ class Work:
         for symbol in plan.layout.stacked:
             for lower in (step, whole):
                 lower.letters[symbol.name] = plan.systems.local[symbol.name]
+                lower.turned |= {symbol.name} if plan.names.turned and symbol.shape[1] != 1 else set()
         self.step, self.whole = step, whole
         fixed = frozenset({*step.static})
         self.emit_step = Emit(step, fixed, self._alone, lambda w, k: self._scratch("work", w, k),
@@ -224,9 +225,8 @@ class Work:
                 if v not in plan.kept()]
         direct = [s for name, symbol in plan.systems.directs.items() for s in self._direct(name, symbol)]
         views = list(arrays.definitions(plan.count))
-        stacked = [Assign(Name(plan.systems.local[symbol.name]), call("stacked parameters", Rows((tuple(
-            self.step.matrix(p) if p.shape[1] != 1 else self.step.rows(p) for p in parts),))))
-            for symbol, parts in plan.layout.stacked.items()]
+        stacked = [Assign(Name(plan.systems.local[symbol.name]), self._stacked(parts))
+                   for symbol, parts in plan.layout.stacked.items()]
         matrices = [Assign(Name(name), e) for name, e in self.matrices.values()]
         tiles = [Assign(Name(rows), call("tiled", Name(plan.names.own(s) if s in plan.static else s)))
                  for s, rows in self.tiled.items()]
@@ -242,6 +242,18 @@ class Work:
                 chosen.append(s)
                 used |= names_in((s,))
         return [*reversed(chosen), *body]
+
+    def _stacked(self, parts: tuple[Matrix, ...]) -> Array:
+        """Columns or matrices of parameters below one another, in an array that is turned where theirs are."""
+        given = next((pack.name for pack in self.plan.names.packs if pack.parts == parts), None)
+        if given is not None:
+            return Entry(GIVEN, given)
+        if parts[0].shape[1] == 1:
+            return call("stacked parameters", Rows((tuple(map(self.step.rows, parts)),)))
+        whole = tuple(map(self.step.matrix, parts))
+        if self.plan.names.turned:
+            return call("parameters side by side", Rows((tuple(map(turn, whole)),)))
+        return call("stacked parameters", Rows((whole,)))
 
     def _room(self, key: str, width: Expr) -> Array:
         """Scratch of one step, of all, or of a block."""

@@ -10,6 +10,7 @@ from symbptt.program import statements as s
 from symbptt.program.build import program
 from symbptt.program.carry import carried
 from symbptt.program.functional import Flow, functional_program
+from symbptt.program.options import PLAIN, Options
 from symbptt.program.statements import Function, Output
 from symbptt.render.arrays import WIDTH, Writer
 from symbptt.render.libraries import JAX, TORCH
@@ -98,20 +99,20 @@ class Functional(Module):
     array = ""
     entrywise = True
     block: Block
-    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T. What recurs is "
-             "a scan, a step handing on what the next one reads; all else is computed for all steps at once, as rows "
+    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as {product}. What recurs "
+             "is a scan, a step handing on what the next one reads; all else is computed for all steps at once, as rows "
              "of T*B; v_back_1 is v one step earlier, v_next_1 one step later, zero beyond T. delta_v is dL/dv before "
              "the function of v.")
 
-    def __init__(self, derivation: Derivation) -> None:
-        super().__init__(derivation, program(derivation, RESERVED))
-        self.flow = functional_program(derivation, self.entrywise, RESERVED)
+    def __init__(self, derivation: Derivation, options: Options) -> None:
+        super().__init__(derivation, program(derivation, options, RESERVED), options)
+        self.flow = functional_program(derivation, options, self.entrywise, RESERVED)
 
     def text(self) -> str:
         """The module."""
         template = environment().get_template(f"{self.target}/module.py.jinja")
         parts = self.parts()
-        helpers = carried(template.render(**parts, helpers=[], by_time=False), f"runtime_{self.target}")
+        helpers = carried(template.render(**parts, helpers=[], by_time=False), sources=(f"runtime_{self.target}",))
         return template.render(**parts, helpers=helpers, by_time=True)
 
     def parts(self) -> dict[str, object]:
@@ -171,19 +172,19 @@ class Jax(Functional):
     block = JaxBlock(Writer(JAX))
 
 
-def torch_program(derivation: Derivation) -> str:
-    """The text of the torch module.
+def torch_program(derivation: Derivation, options: Options = PLAIN) -> str:
+    """The text of the torch module, as the options ask.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.
     """
-    return Torch(derivation).text()
+    return Torch(derivation, options).text()
 
 
-def jax_program(derivation: Derivation) -> str:
-    """The text of the jax module.
+def jax_program(derivation: Derivation, options: Options = PLAIN) -> str:
+    """The text of the jax module, as the options ask.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.
     """
-    return Jax(derivation).text()
+    return Jax(derivation, options).text()

@@ -61,7 +61,8 @@ class Block:
         arguments = ", ".join(map(self.write, e.arguments)) + ("," if len(e.arguments) == 1 else "")
         carrying = ", ".join(map(str, e.carrying)) + ("," if len(e.carrying) == 1 else "")
         call = f'_evaluated(loss, "{e.loss}", ({arguments}), ({carrying}))'
-        yield from placed(f"{e.values.text}, ({names}) = ", call, "", depth)
+        whole = call if e.kept is None else f"_where_kept({e.kept.text}, *{call})"
+        yield from placed(f"{e.values.text}, ({names}) = ", whole, "", depth)
 
     def require(self, e: s.Require, depth: int) -> Iterator[str]:
         """A check of a target."""
@@ -72,7 +73,8 @@ class Block:
     def loop(self, e: s.Loop, depth: int) -> Iterator[str]:
         """A loop over times."""
         first, last = index_text(e.first), index_text(e.last)
-        span = f"{first}, {index_text(e.last - 1)}, -1" if e.down else f"{first}, {last} + 1"
+        end = f"min({first} + {e.most}, {last} + 1)" if e.most else f"{last} + 1"
+        span = f"{first}, {index_text(e.last - 1)}, -1" if e.down else f"{first}, {end}"
         yield indented(f"for {e.var} in range({span}):", depth)
         yield from self.lines(e.body, depth + 1)
 
