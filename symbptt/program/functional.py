@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from sympy import MatrixSymbol
+from sympy import Expr, MatrixSymbol
 
 from symbptt.derivation import Derivation
 from symbptt.expr.build import plus
@@ -17,8 +17,9 @@ from symbptt.expr.index import Index, t
 from symbptt.expr.nodes import ONE, At, Matrix
 from symbptt.expr.walk import substitute, visit
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Dimension, Entry, Name, Time, add, call
+from symbptt.program.array import Array, Dimension, Entry, Name, Time, add, call, turn
 from symbptt.program.emit import Located
+from symbptt.program.interface import Interface
 from symbptt.program.joined import Joined
 from symbptt.program.normal import offset, swapped
 from symbptt.program.objective import DIRECT, GIVEN, STATES
@@ -66,7 +67,8 @@ def _forward(plan: Plan) -> Flow:
     values = Values(plan, plan.hoisted, frozenset())
     for stage in plan.ahead:
         values.stage(stage, down=False)
-    results = tuple(Output(name, values.stack(family), ()) for name, family in _families(plan).items())
+    results = Interface(plan.names).returned(Output(name, values.stack(family), _stack(family))
+                                             for name, family in _families(plan).items())
     return Flow(_needed(values.body, results), results)
 
 
@@ -84,7 +86,8 @@ def _backward(plan: Plan) -> Flow:
     for stage in plan.back:
         if not stage.families & plan.core.keys():
             values.stage(stage, down=True)
-    adjoints = tuple(Output(name, values.adjoint(name), ()) for name in plan.model.defined)
+    adjoints = Interface(plan.names).returned(Output(name, values.adjoint(name), _stack(family))
+                                              for name, family in _families(plan).items())
     whole = _needed(values.body, (grads, adjoints))
     body = _behind(whole, grads)
     return Flow(body, grads, tuple(s for s in whole if s not in body), adjoints)
@@ -98,10 +101,15 @@ def _grads(plan: Plan, values: Values) -> tuple[Output, ...]:
     model, names = plan.model, plan.names
     targets = {v.name for v in model.targets}
     found = [Output(p.name, Name(names.gradient(p.name)), axes(p, names)) for p in model.parameters]
-    found += [Output(v.name, values.adjoint(v.name), ()) for v in model.inputs]
-    found += [Output(v.name, Name(names.gradient(v.name)), ()) for v in model.static]
-    return (*found, *(Output(initial_name(m), Name(names.gradient(initial_name(m))), ()) for m in model.given
-                      if m.family.name not in targets))
+    found += [Output(v.name, values.adjoint(v.name), _stack(v)) for v in model.inputs]
+    found += [Output(v.name, Name(names.gradient(v.name)), ("B", v.shape[0])) for v in model.static]
+    found += [Output(initial_name(m), Name(names.gradient(initial_name(m))), ("B", m.family.shape[0]))
+              for m in model.given if m.family.name not in targets]
+    return Interface(names).returned(found)
+
+
+def _stack(family: MatrixSymbol) -> tuple[str | Expr, ...]:
+    return "T", "B", family.shape[0]
 
 
 def _targets(s: Statement) -> tuple[Name, ...]:
@@ -168,7 +176,7 @@ class Values:
         self.step = Located(self.names, self._in_step, plan.batch)
         self.whole = Located(self.names, self._rows_of, plan.count)
         shapes = {self.names.own(p.name): p.shape for p in self.model.parameters if p.shape[1] != ONE}
-        self.joined = Joined(shapes, lambda key, hint: self.names.add("joined", key, hint))
+        self.joined = Joined(shapes, plan.names.options.turned, lambda key, hint: self.names.add("joined", key, hint))
         self._constants(hoist)
 
     def _constants(self, hoist: Hoist) -> None:
@@ -354,8 +362,10 @@ class Values:
                 parts.append(rows if lower is self.once else call(
                     "sum over steps", rows, Dimension(self.plan.batch), Dimension(symbol.shape[0])))
                 continue
-            for span, value in lower.gradient(plus(found)):
-                among = "put among" if symbol.shape[1] == ONE else "put among rows"
+            aside = name in self.names.turned
+            for span, piece in lower.gradient(plus(found)):
+                value = turn(piece) if aside else piece
+                among = "put among" if aside or symbol.shape[1] == ONE else "put among rows"
                 parts.append(value if span is None else call(among, value, Dimension(span[0]),
                                                              Dimension(symbol.shape[0])))
         nothing = call("zeros like", Name(self.names.own(name)))

@@ -325,3 +325,46 @@ def _cotangent(gradient: Array | None, value: Any) -> Any:
     if gradient is None:
         return jnp.zeros_like(value)
     return gradient.astype(jnp.result_type(value))
+
+
+def _swapped(stacks: Mapping[str, Array]) -> dict[str, Array]:
+    """Stacks with the axes of steps and of samples in the other order."""
+    return {name: stack.swapaxes(0, 1) for name, stack in stacks.items()}
+
+
+def _kept(name: str, mask: Array) -> Array:
+    """Where a mask (T, B) keeps a step, as (T, B, 1); a mask that is wrong is refused where it is seen.
+
+    Raises:
+        ValueError: it holds more than 0 and 1, or padding stands before a step that is kept.
+    """
+    kept = mask != 0
+    if not isinstance(mask, jax.core.Tracer):
+        if bool((mask != kept).any()):
+            raise ValueError(f'data["{name}"] holds more than 0 and 1')
+        late = (kept[1:] & ~kept[:-1]).any(axis=0)
+        if bool(late.any()):
+            sample = int(jnp.argmax(late))
+            raise ValueError(f'data["{name}"] has a 0 before a 1 in sample {sample}; padding stands at the end')
+    return kept[..., None]
+
+
+def _where_kept(mask: Array, values: Array, gradients: tuple[Array, ...]) -> tuple[Array, tuple[Array, ...]]:
+    """What a loss gave, and zero in padding whatever it gave there."""
+    return jnp.where(mask != 0, values, 0), tuple(jnp.where(mask != 0, gradient, 0) for gradient in gradients)
+
+
+def _without_padding(mask: Array, stacks: Mapping[str, Array]) -> dict[str, Array]:
+    """Stacks with zeros in padding."""
+    return {name: jnp.where(mask != 0, stack, 0) for name, stack in stacks.items()}
+
+
+def _lengths(T: int, B: int) -> Array:
+    """A mask (T, B) for check: every sample is two steps shorter than the one before it, but for one step."""
+    return (jnp.arange(T)[:, None] < jnp.maximum(T - 2 * jnp.arange(B), 1)).astype(float)
+
+
+def _spoiled(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Data with padding that is no number."""
+    stacks = [key for key, axes in DATA.items() if "T" in axes and key != name]
+    return {**data, **{key: jnp.where(data[name][..., None] != 0, data[key], jnp.nan) for key in stacks}}
