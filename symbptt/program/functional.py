@@ -17,7 +17,7 @@ from symbptt.expr.index import Index, t
 from symbptt.expr.nodes import ONE, At, Matrix
 from symbptt.expr.walk import substitute, visit
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Dimension, Entry, Name, Time, add, call, turn
+from symbptt.program.array import Array, Call, Dimension, Entry, Name, Slice, Time, Turned, add, call, turn
 from symbptt.program.emit import Located
 from symbptt.program.interface import Interface
 from symbptt.program.joined import Joined
@@ -199,7 +199,8 @@ class Values:
         self.whole.symbols[name] = local
 
     def _say(self, target: Name, value: Array, labels: tuple[str, ...] = ()) -> Name:
-        self.body.append(Assign(target, call("copy", value) if isinstance(value, Name) else value, labels))
+        """A statement; what may be a result has memory of its own."""
+        self.body.append(Assign(target, call("copy", value) if _looks_into(value) else value, labels))
         return target
 
     def _local(self, family: MatrixSymbol) -> str:
@@ -378,6 +379,12 @@ class Values:
         if any((kind, key, 0) in self.found for kind in ("stack", "rows")):
             return self.stack(symbol)
         return call("zeros", Dimension("T"), Dimension(self.plan.batch), Dimension(symbol.shape[0]))
+
+
+def _looks_into(value: Array) -> bool:
+    """Whether a value is part of another array, or all of it."""
+    return isinstance(value, Name | Slice | Turned) or (
+        isinstance(value, Call) and value.function in ("spread", "step or zeros", "only row"))
 
 
 def _shifted(name: str, later: int) -> str:

@@ -114,14 +114,14 @@ def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str,
     for name, array in given.items():
         group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
         _expect(group, name, array, axes, shapes[name])
-    for name in CONSTANTS:
-        _number(params, name)
     floating = [array for array in given.values() if jnp.issubdtype(array.dtype, jnp.floating)]
     dtype = jnp.result_type(*floating) if floating else jnp.result_type(float)
     for name, array in given.items():
         if name not in TARGETS or jnp.issubdtype(array.dtype, jnp.floating):
             given[name] = array.astype(dtype)
-    return given, _sizes(given)
+    size = _sizes(given)
+    given |= {name: _number(params, name).astype(dtype) for name in CONSTANTS}
+    return given, size
 
 
 def _stacks(
@@ -159,14 +159,13 @@ def _expect(group: str, name: str, array: Array, axes: tuple[str, ...], shape: t
         raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)}) = {shape}')
 
 
-def _number(params: Mapping[str, Any], name: str) -> Any:
-    """A constant, a Python number or an array without axes; it leaves the dtype of arrays alone."""
+def _number(params: Mapping[str, Any], name: str) -> Array:
+    """A constant, given as a number or an array without axes."""
     if name not in params:
         raise ValueError(f'params["{name}"] is missing; expected a number')
     if jnp.shape(params[name]) != ():
         raise ValueError(f'params["{name}"] has shape {jnp.shape(params[name])}; expected a number')
-    number = params[name]
-    return number if isinstance(number, (int, float)) else jnp.asarray(number).astype(float)
+    return jnp.asarray(params[name])
 
 
 def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
@@ -215,7 +214,9 @@ def _evaluated(
     if tuple(gradient.shape for gradient in found) != right:
         shapes = ", ".join(str(gradient.shape) for gradient in found)
         raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
-    return values[..., None], found
+    dtypes = [arguments[position].dtype for position in carrying]
+    same = tuple(gradient.astype(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
+    return values.astype(dtypes[0])[..., None], same
 
 
 def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:

@@ -172,10 +172,12 @@ def _number(params: Mapping[str, Any], name: str) -> Any:
     """A constant as a Python number, which leaves the dtype of tensors alone."""
     if name not in params:
         raise ValueError(f'params["{name}"] is missing; expected a number')
-    number = torch.as_tensor(params[name])
-    if number.ndim:
-        raise ValueError(f'params["{name}"] has shape {tuple(number.shape)}; expected a number')
-    return number.item()
+    number = params[name]
+    shape = tuple(torch.as_tensor(number).shape)
+    if shape:
+        raise ValueError(f'params["{name}"] has shape {shape}; expected a number')
+    # A tensor made of a Python number would round it.
+    return number if isinstance(number, (int, float)) else number.item()
 
 
 def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
@@ -223,7 +225,9 @@ def _evaluated(
     if tuple(tuple(gradient.shape) for gradient in found) != right:
         shapes = ", ".join(str(tuple(gradient.shape)) for gradient in found)
         raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
-    return values[..., None], found
+    dtypes = [arguments[position].dtype for position in carrying]
+    same = tuple(gradient.to(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
+    return values.to(dtypes[0])[..., None], same
 
 
 def _by_time(stack: Tensor, *earlier: Tensor, later: int = 0) -> Steps:

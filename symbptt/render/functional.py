@@ -170,6 +170,8 @@ class Jax(Functional):
     # A compiler fuses what a step computes entry by entry; stored for all steps it would take memory.
     entrywise = False
     block = JaxBlock(Writer(JAX))
+    # A number that jit does not know yet has a dtype, which the one of the arrays replaces.
+    constant = 'given["{}"]'
 
 
 def torch_program(derivation: Derivation, options: Options = PLAIN) -> str:

@@ -53,6 +53,7 @@ class Module:
     notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as {product}; the steps "
              "inside a function are kept by their time.")
     block = BLOCK
+    constant = '_number(params, "{}")'
 
     def __init__(self, derivation: Derivation, made: Program, options: Options = PLAIN) -> None:
         self.derivation, self.model, self.made, self.options = derivation, derivation.model, made, options
@@ -176,7 +177,7 @@ class Module:
         static = {s.name for s in self.model.static}
         yield from (f'{v.local} = given["{v.key}"]' for v in self.made.variables
                     if (v.group == "params" or v.key in static) and v.local in variables)
-        yield from (f'{local} = _number(params, "{key}")' for key, local in self.made.constants if local in used)
+        yield from (f"{local} = {self.constant.format(key)}" for key, local in self.made.constants if local in used)
 
     def _result(self, label: str, outputs: Iterable[Output]) -> Iterator[str]:
         """A dictionary of results, on one line where it fits."""
