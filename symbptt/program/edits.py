@@ -18,6 +18,15 @@ LAYOUT: tuple[Edit, ...] = (
     ("_evaluated", "return np.asarray(values)[..., None], found",
      "return np.asarray(values).swapaxes(0, 1)[..., None], tuple(gradient.swapaxes(0, 1) for gradient in found)"),
 )
+FUNCTIONAL_LAYOUT: tuple[Edit, ...] = (
+    ("_read", "T, B = given[CLOCK].shape[:2]", "B, T = given[CLOCK].shape[:2]"),
+    ("_stacks", "found[name] = stack.", "found[name] = stack.swapaxes(0, 1)."),
+    ("_evaluated", "    result = loss[name](*arguments)\n",
+     "    arguments = tuple(argument.swapaxes(0, 1) for argument in arguments)\n"
+     "    result = loss[name](*arguments)\n"),
+    ("_evaluated", "[..., None], same",
+     ".swapaxes(0, 1)[..., None], tuple(gradient.swapaxes(0, 1) for gradient in same)"),
+)
 
 WEIGHTS: tuple[Edit, ...] = (
     ("_sample", "width = shapes[name][-1] if", "width = shapes[name][0] if"),
@@ -32,6 +41,9 @@ DTYPE: tuple[Edit, ...] = (
      "    found = tuple(np.asarray(array, kind) for array in (gradients if len(carrying) > 1 else (gradients,)))\n"
      "    values = np.asarray(values, kind)"),
 )
+FUNCTIONAL_DTYPE: tuple[Edit, ...] = (
+    ("_read", "dtype = _dtype(given)", "dtype = _dtype(given) if DTYPE is None else DTYPE"),
+)
 
 INSIDE: tuple[Edit, ...] = (
     ("_read", "    return given, _sizes(given)", "    return _inside(given), _sizes(given)"),
@@ -39,14 +51,14 @@ INSIDE: tuple[Edit, ...] = (
 """Arrays that are read are brought into the form of the functions."""
 
 
-def edits(options: Options) -> Iterator[Edit]:
+def edits(options: Options, library: str = "numpy") -> Iterator[Edit]:
     """The changes that the options of a module ask for."""
     if options.samples_first:
-        yield from LAYOUT
+        yield from LAYOUT if library == "numpy" else FUNCTIONAL_LAYOUT
     if options.turned:
         yield from WEIGHTS
     if options.dtype is not None:
-        yield from DTYPE
+        yield from DTYPE if library == "numpy" else FUNCTIONAL_DTYPE
     if brought_inside(options):
         yield from INSIDE
 

@@ -44,13 +44,13 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
     raise NotImplementedError
 
 
-def _agree(what: str, found: Array, right: Array, least: float = 0.0) -> bool:
+def _agree(what: str, found: Array, right: Array, least: float = 0.0, limit: float = 1e-11) -> bool:
     """Print how far two arrays are apart, measured by the largest entry or `least`; True where that is rounding."""
     fits = found.shape == right.shape
     apart = float(jnp.abs(found - right).max()) if fits else float("inf")
     scale = max(float(jnp.abs(right).max()), least)
     error = apart / scale if scale else apart and float("inf")
-    good = error <= 1e-11
+    good = error <= limit
     print(f"    {what:<40} {found.shape!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
     return good
 
@@ -114,14 +114,18 @@ def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str,
     for name, array in given.items():
         group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
         _expect(group, name, array, axes, shapes[name])
-    floating = [array for array in given.values() if jnp.issubdtype(array.dtype, jnp.floating)]
-    dtype = jnp.result_type(*floating) if floating else jnp.result_type(float)
+    dtype = _dtype(given)
     for name, array in given.items():
         if name not in TARGETS or jnp.issubdtype(array.dtype, jnp.floating):
             given[name] = array.astype(dtype)
-    size = _sizes(given)
     given |= {name: _number(params, name).astype(dtype) for name in CONSTANTS}
-    return given, size
+    return given, _sizes(given)
+
+
+def _dtype(given: Mapping[str, Array]) -> Any:
+    """The widest floating dtype of all arrays; that of jax where there is none."""
+    floating = [array for array in given.values() if jnp.issubdtype(array.dtype, jnp.floating)]
+    return jnp.result_type(*floating) if floating else jnp.result_type(float)
 
 
 def _stacks(
@@ -340,10 +344,10 @@ def _kept(name: str, mask: Array) -> Array:
         ValueError: it holds more than 0 and 1, or padding stands before a step that is kept.
     """
     kept = mask != 0
-    if not isinstance(mask, jax.core.Tracer):
-        if bool((mask != kept).any()):
+    wrong, late = (mask != kept).any(), (kept[1:] & ~kept[:-1]).any(axis=0)
+    if not isinstance(wrong, jax.core.Tracer):
+        if bool(wrong):
             raise ValueError(f'data["{name}"] holds more than 0 and 1')
-        late = (kept[1:] & ~kept[:-1]).any(axis=0)
         if bool(late.any()):
             sample = int(jnp.argmax(late))
             raise ValueError(f'data["{name}"] has a 0 before a 1 in sample {sample}; padding stands at the end')

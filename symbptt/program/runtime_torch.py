@@ -43,13 +43,13 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
     raise NotImplementedError
 
 
-def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0) -> bool:
+def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0, limit: float = 1e-11) -> bool:
     """Print how far two tensors are apart, measured by the largest entry or `least`; True where that is rounding."""
     fits = found.shape == right.shape
     apart = float((found - right).abs().max()) if fits else float("inf")
     scale = max(float(right.abs().max()), least)
     error = apart / scale if scale else apart and float("inf")
-    good = error <= 1e-11
+    good = error <= limit
     print(f"    {what:<40} {tuple(found.shape)!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
     return good
 

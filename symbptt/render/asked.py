@@ -41,19 +41,24 @@ def words(options: Options, packs: Iterable[Pack]) -> Iterator[str]:
                "through windows.")
 
 
-def inside(options: Options) -> Iterator[str]:
+SPLIT = {"numpy": "np.split({0}, len(parts){1})", "torch": "{0}.chunk(len(parts){1})",
+         "jax": "jnp.split({0}, len(parts){1})"}
+WHERE = {"numpy": "np.where", "torch": "torch.where", "jax": "jnp.where"}
+
+
+def inside(options: Options, library: str = "numpy") -> Iterator[str]:
     """The lines that bring given arrays into the form that functions take; the arrays stand in `given`, by name."""
     yield "inside = dict(given)"
     if options.samples_first:
         yield 'inside |= {name: given[name].swapaxes(0, 1) for name, axes in DATA.items() if axes[1] == "T"}'
     if options.fused is not None:
-        aside = ", axis=-1" if options.turned else ""
+        aside = f", {'dim' if library == 'torch' else 'axis'}=-1" if options.turned else ""
         yield from ("for name, parts in PACKED.items():",
-                    f"    inside |= zip(parts, np.split(given[name], len(parts){aside}), strict=True)")
+                    f"    inside |= zip(parts, {SPLIT[library].format('given[name]', aside)}, strict=True)")
     if options.mask is not None:
         name = options.mask
         yield from (f'kept = _kept("{name}", inside["{name}"])',
                     'stacks = [key for key, axes in DATA.items() if "T" in axes]',
-                    "inside |= {key: np.where(kept, inside[key], 0) for key in stacks if " f'key != "{name}"' "}",
+                    f'inside |= {{key: {WHERE[library]}(kept, inside[key], 0) for key in stacks if key != "{name}"}}',
                     f'inside["{name}"] = inside["{name}"][..., None]')
     yield "return inside"

@@ -9,6 +9,7 @@ from symbptt.derivation import Derivation
 from symbptt.program import statements as s
 from symbptt.program.build import program
 from symbptt.program.carry import carried
+from symbptt.program.edits import edits
 from symbptt.program.functional import Flow, functional_program
 from symbptt.program.options import PLAIN, Options
 from symbptt.program.statements import Function, Output
@@ -96,13 +97,14 @@ class Functional(Module):
     """What the template of one library places."""
 
     target = ""
+    namespace = ""
     array = ""
     entrywise = True
     block: Block
     notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as {product}. What recurs "
-             "is a scan, a step handing on what the next one reads; all else is computed for all steps at once, as rows "
-             "of T*B; v_back_1 is v one step earlier, v_next_1 one step later, zero beyond T. delta_v is dL/dv before "
-             "the function of v.")
+             "is a scan, a step handing on what the next one reads; all else is computed for all steps at once, as "
+             "rows of T*B; v_back_1 is v one step earlier, v_next_1 one step later, zero beyond T. delta_v is dL/dv "
+             "before the function of v.")
 
     def __init__(self, derivation: Derivation, options: Options) -> None:
         super().__init__(derivation, program(derivation, options, RESERVED), options)
@@ -112,7 +114,8 @@ class Functional(Module):
         """The module."""
         template = environment().get_template(f"{self.target}/module.py.jinja")
         parts = self.parts()
-        helpers = carried(template.render(**parts, helpers=[], by_time=False), sources=(f"runtime_{self.target}",))
+        helpers = carried(template.render(**parts, helpers=[], by_time=False), edits(self.options, self.target),
+                          (f"runtime_{self.target}",))
         return template.render(**parts, helpers=helpers, by_time=True)
 
     def parts(self) -> dict[str, object]:
@@ -120,7 +123,12 @@ class Functional(Module):
         plain, forward = self.made.forward, self.flow.forward
         read = [v for v in self.made.read_by_losses if v.key in self.model.defined]
         return {**self.common(),
-                "library": self.target, "array": self.array, "arrays": f"{self.array.lower()}s",
+                "library": self.target, "array": self.array, "namespace": self.namespace,
+                # The square root of the distance from one to the next number.
+                "close": {"float32": "3e-4", "float64": "1e-8"}.get(self.options.dtype or ""),
+                "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
+                "states_inside": "_swapped(states)" if self.options.samples_first else "states",
+                "arrays": f"{self.array.lower()}s",
                 "outputs": quoted([v.key for v in read]), "returned": self._listed(read),
                 "forward": [indented("given, size = _read(params, data)", 1),
                             indented("return _forward(params, given, size)", 1)],
@@ -128,10 +136,6 @@ class Functional(Module):
                                              list(self._result("return", forward.results))),
                 "gradients": self._gradients(self.flow.backward),
                 "unrolled": self._body(plain, [], list(self._result("return", plain.results[0])))}
-
-    def _objective(self) -> list[str]:
-        start = f"direct: dict[str, {self.array}] = {{}}"
-        return self._body(self.made.objective, [start], [indented("return values, direct", 1)])
 
     def _gradients(self, flow: Flow) -> list[str]:
         grads = [*self._dict("grads =", flow.results), indented("if not every:", 1), indented("return grads, {}", 2)]
@@ -157,7 +161,7 @@ class Functional(Module):
 class Torch(Functional):
     """A torch module."""
 
-    target = "torch"
+    target = library = namespace = "torch"
     array = "Tensor"
     block = TorchBlock(Writer(TORCH))
 
@@ -165,7 +169,8 @@ class Torch(Functional):
 class Jax(Functional):
     """A jax module."""
 
-    target = "jax"
+    target = library = "jax"
+    namespace = "jnp"
     array = "Array"
     # A compiler fuses what a step computes entry by entry; stored for all steps it would take memory.
     entrywise = False

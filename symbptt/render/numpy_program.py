@@ -52,6 +52,8 @@ class Module:
     target = "numpy-textbook"
     notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as {product}; the steps "
              "inside a function are kept by their time.")
+    library = "numpy"
+    array = "Array"
     block = BLOCK
     constant = '_number(params, "{}")'
 
@@ -77,7 +79,7 @@ class Module:
             "index 0 for t = 1",
             "dtype": self.options.dtype, "truncate": self.options.truncate,
             "checks": [*CHECKED.values(), *self.padded()],
-            "inside": list(asked.inside(self.options)) if brought_inside(self.options) else [],
+            "inside": list(asked.inside(self.options, self.library)) if brought_inside(self.options) else [],
             "objective": self._objective(), "states": self._listed(made.families),
             "direct": self._listed(made.read_by_losses),
             "opaque": made.losses, "only": made.losses[0].name if len(made.losses) == 1 else None,
@@ -123,7 +125,7 @@ class Module:
         return self._body(function, [], list(self._result("return", function.results[0])))
 
     def _objective(self) -> list[str]:
-        function, start = self.made.objective, ["direct: dict[str, Array] = {}"]
+        function, start = self.made.objective, [f"direct: dict[str, {self.array}] = {{}}"]
         if self.options.samples_first:
             start += ["states = _swapped(states)"] if "states" in function.uses else []
             return self._body(function, start, [indented("return values, _swapped(direct)", 1)])

@@ -72,8 +72,8 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
     _document(MARKDOWN),
     _program("numpy", ".py", numpy_fast, "layout", "weights", "dtype", "schedule", "fused", "mask", "truncate"),
     _program("numpy-textbook", ".py", numpy_program, "layout", "weights", "dtype", "fused", "mask", "truncate"),
-    _program("torch", ".py", torch_program),
-    _program("jax", ".py", jax_program),
+    _program("torch", ".py", torch_program, "layout", "weights", "dtype", "fused", "mask"),
+    _program("jax", ".py", jax_program, "layout", "weights", "dtype", "fused", "mask"),
 )}
 """Every target by name, a row each."""
 
