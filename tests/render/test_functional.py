@@ -12,8 +12,6 @@ import pytest
 if not os.environ.get("SYMBPTT_CI"):
     pytest.importorskip("torch")
     pytest.importorskip("jax")
-import jax
-import torch
 
 from tests.render import test_numpy_program as numpy_tests
 from tests.render.faces import TorchFace, face, text, truth
@@ -230,8 +228,8 @@ def test_conventions_and_units_are_stated() -> None:
 
 def test_equal_models_give_equal_bytes() -> None:
     names = ("library elman-softmax", "losses-of-all-kinds", "two-states-varying")
-    script = (f"from tests.render.test_numpy_program import derivation\nfrom symbptt.render.targets import render\n"
-              f"for name in {names}:\n    for library in {LIBRARIES}:\n        print(render(derivation(name), library))")
+    script = ("from tests.render.test_numpy_program import derivation\nfrom symbptt.render.targets import render\n"
+              f"for name in {names}:\n  for library in {LIBRARIES}:\n    print(render(derivation(name), library))")
     runs = [subprocess.run([sys.executable, "-c", script], cwd=numpy_tests.ROOT, capture_output=True, text=True,
                            check=True, env={**os.environ, "PYTHONHASHSEED": seed}).stdout for seed in ("1", "77")]
     assert runs[0] == runs[1] == "".join(f"{text(library, name)}\n" for name in names for library in LIBRARIES)
