@@ -37,6 +37,7 @@ class Work:
         arrays = self.arrays
         names = plan.names
         self.matrices: dict[str, tuple[str, Array]] = {}
+        self.often: set[str] = set()
         self.scratches: dict[str, tuple[str, Expr]] = {}
         step = Located(names, arrays.step, plan.batch)
         whole = Located(names, arrays.window, plan.count)
@@ -59,11 +60,11 @@ class Work:
         self.step, self.whole = step, whole
         fixed = frozenset({*step.static})
         self.emit_step = Emit(step, fixed, self._alone, lambda w, k: self._scratch("work", w, k),
-                              self._matrix, "dot")
+                              self._ordered, "dot")
         self.lengths: dict[str, Expr] = {}
         self.strip = ""
         self.emit_block = Emit(whole, fixed, self._alone, lambda w, k: self._scratch(f"strip_{self.strip}", w, k),
-                               self._matrix, "matmul")
+                               self._ordered, "matmul")
         self.emit_whole = Emit(whole, fixed, self._alone, lambda w, k: self._scratch("works", w, k),
                                self._matrix, "matmul")
 
@@ -77,6 +78,11 @@ class Work:
             wanted = f"{kind}_{before + 1}" if before else kind
             self.scratches[key] = (self.plan.names.add("scratch", wanted, wanted), width)
         return self.scratches[key][0]
+
+    def _ordered(self, e: Array) -> Array:
+        """A matrix that many products of few rows read: a transpose in its own order, as BLAS takes a view slowly."""
+        self.often.add(repr(e))
+        return self._matrix(e)
 
     def _matrix(self, e: Array) -> Array:
         """A matrix by a name, so that it is made once."""
@@ -174,7 +180,7 @@ class Work:
         begun = bool(rest) and layout.place(rest[0].family) == place
         own = self.arrays.window(At(row.family, NOW)) if not begun else None
         begin = [] if own is None else [Change(own, "", self.arrays.window(rest[0]) if rest else Scalar(S.Zero))]
-        lags = {abs(offset(a.args[1])): self._matrix(self.step.matrix(turned(a.args[0]))) for a in products}
+        lags = {abs(offset(a.args[1])): self._ordered(self.step.matrix(turned(a.args[0]))) for a in products}
         count, lead = max(lags), self.plan.lead.get(place.base, 0)
         if len(lags) != len(products):
             return []
@@ -227,7 +233,8 @@ class Work:
         stacked = [Assign(Name(plan.systems.local[symbol.name]), call("stacked parameters", Rows((tuple(
             self.step.matrix(p) if p.shape[1] != 1 else self.step.rows(p) for p in parts),))))
             for symbol, parts in plan.layout.stacked.items()]
-        matrices = [Assign(Name(name), e) for name, e in self.matrices.values()]
+        matrices = [Assign(Name(name), call("in order", e) if key in self.often and isinstance(e, Turned) else e)
+                    for key, (name, e) in self.matrices.items()]
         tiles = [Assign(Name(rows), call("tiled", Name(plan.names.own(s) if s in plan.static else s)))
                  for s, rows in self.tiled.items()]
         lengths = [Assign(Name(name), call("block length", Name(plan.batch), Dimension(width)))

@@ -68,6 +68,7 @@ NUMPY = Library("numpy", {
     "block of steps": "np.empty(({0} * {1}, {2}), dtype)",
     "steps down": "{0:atom}[{1}:{2}][::-1]",
     "from step": "{0:atom}[{1} :]",
+    "in order": "np.ascontiguousarray({0})",
     "tiled": "np.tile({0}, (T, 1))",
     "stacked parameters": "np.concatenate({0})",
     "sum over steps": "{0:atom}.reshape(T, {1}, {2}).sum(axis=0)",
