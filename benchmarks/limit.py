@@ -58,7 +58,7 @@ def flops(model: str, size: Size) -> int:
 
 
 def multiplication(p: Product, dtype: str) -> Callable[[], None]:
-    """One product with arrays of its own, laid out as BLAS takes them fastest: stacks of rows, weights in their order."""
+    """One product with arrays of its own, laid out as BLAS takes them fastest: rows, and weights in order."""
     rng = np.random.default_rng(2)
     given = (p.times, p.inner, p.rows) if p.kind == "weight" else (p.times, p.rows, p.inner)
     left = rng.standard_normal(given).astype(dtype)

@@ -13,7 +13,7 @@ FIXED = ("T", "t", "L", "np", "npt", "sys", "Any", "Array", "Steps", "Loss", "Ca
          "params", "data", "states", "direct", "loss", "given", "size", "dtype", "values", "grads", "adjoints",
          "forward", "backward", "value_and_grad", "hidden_gradients_closed_form", "check", "PARAMETERS", "DATA",
          "STATES", "DIRECT", "CONSTANTS", "TARGETS", "CLOCK", "CHECKED_SIZES", "SCHEDULE", "schedule",
-         "other", "arrays", "every")
+         "other", "arrays", "every", "buffers")
 """What every generated module calls its own things; a model's name that is one of these gets an underscore."""
 
 UNAVAILABLE = frozenset({*FIXED, *keyword.kwlist, *dir(builtins)})

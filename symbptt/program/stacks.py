@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from sympy import MatrixSymbol, S
 
 from symbptt.expr.nodes import At
-from symbptt.program.array import Array, Dimension, Member, Name, Scalar, call, sliced
+from symbptt.program.array import Array, Call, Dimension, Member, Name, Scalar, call, sliced
 from symbptt.program.fuse import Place
 from symbptt.program.normal import offset
 from symbptt.program.plan import Plan
-from symbptt.program.statements import Assign, Change, Statement
+from symbptt.program.statements import Assign, Change, Space, Statement
 
 
 def ends(start: int) -> tuple[Array, Array]:
     """From where to where the T steps stand that begin at a row."""
     return Dimension(str(start) if start else ""), Dimension(f"T + {start}" if start else "T")
+
+
+def together(key: str, body: Iterable[Statement], apart: Collection[str] = ()) -> list[Statement]:
+    """The statements with one for all new arrays without values, where the first was; those `apart` stay."""
+    found = list(body)
+    new = [s for s in found if isinstance(s, Assign) and isinstance(s.value, Call) and s.value.function == "empty"
+           and isinstance(s.target, Name) and s.target.text not in apart]
+    if not new:
+        return found
+    names = tuple(s.target for s in new if isinstance(s.target, Name))
+    shapes = tuple(s.value.args for s in new if isinstance(s.value, Call))
+    first = found.index(new[0])
+    return [*found[:first], Space(key, names, shapes), *(s for s in found[first:] if s not in new)]
 
 
 class Arrays:

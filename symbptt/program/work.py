@@ -13,7 +13,7 @@ from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import At, Matrix, Plus
 from symbptt.expr.walk import substitute
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Scalar, Turned, call, parts
+from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Scalar, Turned, call, multiply, parts
 from symbptt.program.emit import Emit, Located
 from symbptt.program.normal import NOW, members, offset, swapped
 from symbptt.program.objective import DIRECT, GIVEN
@@ -239,9 +239,8 @@ class Work:
                  for s, rows in self.tiled.items()]
         lengths = [Assign(Name(name), call("block length", Name(plan.batch), Dimension(width)))
                    for name, width in self.lengths.items()]
-        scratch = [*lengths, *(Assign(Name(name), self._room(key, width))
-                               for key, (name, width) in self.scratches.items())]
-        head = [*data, *kept, *direct, *fresh, *stacked, *self.constants, *matrices, *views, *tiles, *scratch]
+        scratch = [Assign(Name(name), self._room(key, width)) for key, (name, width) in self.scratches.items()]
+        head = [*lengths, *data, *kept, *direct, *fresh, *scratch, *stacked, *self.constants, *matrices, *views, *tiles]
         used, chosen = set(names_in((tuple(body), results))), []
         for s in reversed(head):
             target = s.target if isinstance(s, Assign) else s.target.args[0]  # type: ignore[union-attr]
@@ -254,7 +253,7 @@ class Work:
         """Scratch of one step, of all, or of a block."""
         kind = key.partition(" ")[0]
         if kind.startswith("strip_"):
-            return call("block of steps", Name(kind.removeprefix("strip_")), Name(self.plan.batch), Dimension(width))
+            return call("empty", multiply([Name(kind.removeprefix("strip_")), Name(self.plan.batch)]), Dimension(width))
         return call("empty", Dimension(self.plan.count if kind == "works" else self.plan.batch), Dimension(width))
 
     def _direct(self, name: str, symbol: MatrixSymbol) -> list[Statement]:

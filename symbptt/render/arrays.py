@@ -65,7 +65,6 @@ NUMPY = Library("numpy", {
     "rows of a block": "{0:atom}[{1}]",
     "first rows": "{0:atom}[: {1}]",
     "block length": "_block_length({0} * {1:atom})",
-    "block of steps": "np.empty(({0} * {1}, {2}), dtype)",
     "steps down": "{0:atom}[{1}:{2}][::-1]",
     "from step": "{0:atom}[{1} :]",
     "in order": "np.ascontiguousarray({0})",
