@@ -54,6 +54,8 @@ class Arrays:
 
     def step(self, member: At) -> Array:
         """One step of a family."""
+        if self.plan.layout.place(member.family).base in self.plan.layout.scratch:
+            return Name(self.view(member.family))
         view, lead = self.view(member.family), self.plan.lead.get(self.plan.layout.place(member.family).base, 0)
         self.leads[view] = lead
         return Member(view, member.time - 1 + lead)
@@ -85,7 +87,8 @@ class Arrays:
     def fresh(self, base: MatrixSymbol) -> list[Statement]:
         """An array with zeros behind the last step."""
         name = self.name(base)
-        shape = Dimension(self.plan.length(base)), Dimension(self.plan.batch), Dimension(base.shape[0])
+        rows = Dimension(self.plan.batch), Dimension(base.shape[0])
+        shape = rows if base in self.plan.layout.scratch else (Dimension(self.plan.length(base)), *rows)
         found: list[Statement] = [Assign(Name(name), call("empty", *shape))]
         if self.plan.trail.get(base):
             found.append(Change(call("from step", Name(name), Dimension(_after(self.plan.lead.get(base, 0)))), "",

@@ -139,7 +139,7 @@ class Work:
         length = names.add("block", f"block {number}", "block" if number == 1 else f"block_{number}")
         first, last, part = (names.add("block", what, what) for what in ("first", "last", "part"))
         bases = {plan.layout.place(r.family).base for stage in (*ready, loop) for r in stage.rows}
-        self.lengths[length] = sum((b.shape[0] for b in bases), S.Zero)
+        self.lengths[length] = sum((b.shape[0] for b in bases - plan.layout.scratch), S.Zero)
         self.strip = length
         body = [s for stage in ready for row in stage.rows for s in self.emit_block.row(row, At(row.family, NOW))]
         table: dict[object, object] = {Dimension(plan.count): Dimension(f"({last} - {first}) * {plan.batch}")}
