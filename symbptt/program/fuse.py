@@ -318,7 +318,8 @@ class Fusion:
         for stage in found:
             for row in stage.rows if stage.loop else ():
                 right = row.right.args[1] if type(row.right) is Apply else row.right
-                if type(right) not in (Plus, Hadamard):
+                # Columns among others are slow to work on: what comes before the result is made in an array of its own.
+                if type(right) not in (Plus, Hadamard) or not self.layout.place(row.family).whole:
                     continue
                 for a in right.args:
                     if isinstance(a, At) and a.time == NOW and a.family in made and uses.get(a.family, 0) == 1 \

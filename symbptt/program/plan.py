@@ -128,6 +128,11 @@ class Plan:
             base = self.layout.place(member.family).base
             self.lead[base] = max(self.lead.get(base, 0), 1 - member.time.const)
 
+    def outside(self) -> list[Matrix]:
+        """What is read behind all stages: for the gradients of initial values, parameters and static columns."""
+        messages = [e for i in self.initial.values() for e in (*i.messages, *i.once)]
+        return [*messages, *(x.value for found, _ in self.terms.values() for x in found)]
+
     def kept(self) -> list[MatrixSymbol]:
         """The arrays that hold the families of the model, and data that need steps before the first."""
         found = [self.layout.place(self.model.families[name]).base for name in self.model.defined]

@@ -314,9 +314,9 @@ def _transition(matrices: tuple[Array | None, ...], n: int, dtype: Any) -> Array
     return whole
 
 
-def _block_length(width: int) -> int:
-    """How many steps, of so many numbers each, are made ready together for a loop: as many as stay in a cache."""
-    return max(1, 65536 // width)
+def _block_length(T: int, width: int) -> int:
+    """How many of T steps, of so many numbers each, are made ready together for a loop: as many as stay in a cache."""
+    return min(T, max(1, 262144 // width))
 
 
 def _dot(a: Array, b: Array) -> Any:

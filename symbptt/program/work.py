@@ -13,7 +13,20 @@ from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import At, Matrix, Plus
 from symbptt.expr.walk import substitute
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Scalar, Turned, call, multiply, parts
+from symbptt.program.array import (
+    Array,
+    Dimension,
+    Entry,
+    Member,
+    Name,
+    Rows,
+    Scalar,
+    Time,
+    Turned,
+    call,
+    multiply,
+    parts,
+)
 from symbptt.program.emit import Emit, Located
 from symbptt.program.normal import NOW, members, offset, swapped
 from symbptt.program.objective import DIRECT, GIVEN
@@ -21,6 +34,7 @@ from symbptt.program.plan import Plan, overlap
 from symbptt.program.stacks import Arrays, ends
 from symbptt.program.stages import Hoist, Stage, product
 from symbptt.program.statements import Assign, Blocks, Change, Loop, Recur, Statement, names_in
+from symbptt.program.strips import Table, opened, strips
 from symbptt.program.system import Initial
 from symbptt.program.words import batched, turned
 
@@ -63,6 +77,7 @@ class Work:
                               self._ordered, "dot")
         self.lengths: dict[str, Expr] = {}
         self.strip = ""
+        self.again: Table = {}
         self.emit_block = Emit(whole, fixed, self._alone, lambda w, k: self._scratch(f"strip_{self.strip}", w, k),
                                self._ordered, "matmul")
         self.emit_whole = Emit(whole, fixed, self._alone, lambda w, k: self._scratch("works", w, k),
@@ -99,6 +114,7 @@ class Work:
         done: list[Statement] = []
         waiting: list[Stage] = []
         for stage in found:
+            stage = Stage(tuple(opened(r, self.again) for r in stage.rows), stage.loop)
             if not stage.loop:
                 waiting.append(stage)
                 continue
@@ -137,32 +153,39 @@ class Work:
         names, plan = self.plan.names, self.plan
         number = len(self.lengths) + 1
         length = names.add("block", f"block {number}", "block" if number == 1 else f"block_{number}")
-        first, last, part = (names.add("block", what, what) for what in ("first", "last", "part"))
+        first, last, part, step = (names.add("block", what, what) for what in ("first", "last", "part", "step"))
+        short, table = strips(plan, ready, loop)
+        self.arrays.strips |= dict.fromkeys(short, (length, step))
         bases = {plan.layout.place(r.family).base for stage in (*ready, loop) for r in stage.rows}
         self.lengths[length] = sum((b.shape[0] for b in bases - plan.layout.scratch), S.Zero)
         self.strip = length
         body = [s for stage in ready for row in stage.rows for s in self.emit_block.row(row, At(row.family, NOW))]
-        table: dict[object, object] = {Dimension(plan.count): Dimension(f"({last} - {first}) * {plan.batch}")}
+        shorter: dict[object, object] = {Dimension(plan.count): Dimension(f"({last} - {first}) * {plan.batch}")}
         heads: list[Statement] = []
         scratch = {name for name, _ in self.scratches.values()}
+        scratch |= {name for (place, _), name in self.arrays.windows.items() if place.base in self.arrays.strips}
         for name in sorted(names_in(tuple(body)) & {*self.arrays.windows.values(), *self.tiled.values(), *scratch}):
-            short = names.add("block", name, f"{name.replace('_rows', '')}_part")
+            local = names.add("block", name, f"{name.replace('_rows', '')}_part")
             count = Dimension(f"({last} - {first}) * {plan.batch}")
-            table[Name(name)] = Name(short)
-            heads.append(Assign(Name(short), call("first rows", Name(name), count) if name in scratch else
+            shorter[Name(name)] = Name(local)
+            heads.append(Assign(Name(local), call("first rows", Name(name), count) if name in scratch else
                                 call("rows of a block", Name(name), Dimension(part))))
         steps = self.stage(loop, down)
         (inner,) = steps
         assert isinstance(inner, Loop)
+        self.again |= table
+        place = Assign(Name(step), Time(index(IndexVar(inner.var)) - index(IndexVar(first)) - 1))
+        inside = (place, *inner.body) if short else inner.body
         start, end = index(IndexVar(first)) + 1, index(IndexVar(last))
         span = (end, start) if down else (start, end)
-        whole = [*heads, *(_replaced(s, table) for s in body), Loop(inner.var, *span, inner.body, down)]
+        whole = [*heads, *(_replaced(s, shorter) for s in body), Loop(inner.var, *span, inside, down)]
         return [Blocks(Name(length), Name(first), Name(last), Name(part), Name(plan.batch), tuple(whole), down)]
 
     def stage(self, stage: Stage, down: bool) -> list[Statement]:
         """A loop, or rows for all steps at once."""
         if not stage.loop:
-            return [s for row in stage.rows for s in self.emit_whole.row(row, At(row.family, NOW))]
+            rows = [opened(r, self.again) for r in stage.rows]
+            return [s for row in rows for s in self.emit_whole.row(row, At(row.family, NOW))]
         body = self._bound([s for row in stage.rows for s in self.emit_step.row(row, At(row.family, NOW))])
         ends = (index(T), Index(1)) if down else (Index(1), index(T))
         return [Loop("t", *ends, tuple(body), down=down)]

@@ -64,7 +64,7 @@ NUMPY = Library("numpy", {
     "steps": "{0:atom}[{1}:{2}]",
     "rows of a block": "{0:atom}[{1}]",
     "first rows": "{0:atom}[: {1}]",
-    "block length": "_block_length({0} * {1:atom})",
+    "block length": "_block_length(T, {0} * {1:atom})",
     "steps down": "{0:atom}[{1}:{2}][::-1]",
     "from step": "{0:atom}[{1} :]",
     "in order": "np.ascontiguousarray({0})",

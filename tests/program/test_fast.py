@@ -136,7 +136,7 @@ def test_a_fault_in_the_chunks_is_found_by_the_module(tmp_path: Path, capsys: py
 def test_blocks_of_steps_change_nothing(tmp_path: Path) -> None:
     text = numpy_fast(derive(load("lstm")))
     whole, parted = module(text, tmp_path, "whole"), module(text, tmp_path, "parted")
-    parted._block_length = lambda width: 3
+    parted._block_length = lambda T, width: 3
 
     def loss(o, y):
         return ((o - y) ** 2).sum(-1) / 2, o - y
