@@ -95,10 +95,12 @@ class _Functions:
         return self.arrays.name(self.plan.layout.place(self.model.families[name]).base)
 
     def stored(self) -> Part:
-        """The arrays from states that are given."""
-        body = tuple(Change(self.arrays.stack(self.model.families[name], Entry(ARRAYS, self._base_name(name))), "",
-                            Entry("states", name)) for name in self.model.defined)
-        return Part(body)
+        """The arrays from states that are given, and what was saved made from these."""
+        body = [Change(self.arrays.stack(self.model.families[name], Entry(ARRAYS, self._base_name(name))), "",
+                       Entry("states", name)) for name in self.model.defined]
+        work = Work(self.plan, self.plan.hoisted)
+        again = work.stage(Stage(tuple(self.plan.saved.values()), False), down=False)
+        return Part((*body, *work.heads(again, set())))
 
     def forward(self) -> Part:
         """The states, into the arrays."""

@@ -12,10 +12,11 @@ from symbptt.derive import derive
 from symbptt.expr.index import index, t
 from symbptt.expr.nodes import At, Hadamard, Plus
 from symbptt.model.read import load, loads
+from symbptt.program.array import Dimension
 from symbptt.program.fast import fast_program
 from symbptt.program.names import Names
 from symbptt.program.normal import collected
-from symbptt.program.statements import Blocks, Into, Loop, Recur
+from symbptt.program.statements import Blocks, Into, Loop, Recur, Space
 from symbptt.program.system import Systems
 from symbptt.render.numpy_fast import numpy_fast
 from symbptt.render.numpy_program import numpy_program
@@ -50,6 +51,25 @@ def test_a_step_makes_one_product_for_all_gates_that_read_one_column(name: str, 
     made = fast_program(derive(load(name)))
     assert in_loops(made.forward.body) == forward
     assert in_loops(made.backward.body) == backward
+
+
+def test_a_product_of_forward_that_backward_reads_is_kept_and_made_from_given_states() -> None:
+    made = fast_program(derive(load("gru-reset-after")))
+    saved = [r.key for r in made.empty.results if r.key not in {"r_z", "n", "h", "p"}]
+    assert saved == ["part"]
+    assert [s.function for s in made.stored.body if isinstance(s, Into)] == ["matmul"]
+    lines = numpy_fast(derive(load("gru-reset-after"))).split("def _backward(")[1].splitlines()
+    assert not any("U_n_T" in line for line in lines)
+    assert not any(isinstance(s, Into) for s in fast_program(derive(load("lstm"))).stored.body)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "gru-reset-after", "mgu"])
+def test_what_is_made_ready_for_a_loop_takes_no_more_than_a_block(name: str) -> None:
+    (space,) = (s for s in fast_program(derive(load(name))).backward.body if isinstance(s, Space))
+    lengths = {target.text: shape[0] for target, shape in zip(space.targets, space.shapes, strict=True)}
+    ready = [n for n in lengths if "shared" in n or (n.startswith("delta_") and n.endswith("_rest"))]
+    assert len(ready) > 2
+    assert {lengths[n] for n in ready} == {Dimension("block")}
 
 
 @pytest.mark.parametrize("name", ["linear", "linear-bias", "second-order"])
