@@ -68,7 +68,7 @@ def test_what_is_made_ready_for_a_loop_takes_no_more_than_a_block(name: str) -> 
     (space,) = (s for s in fast_program(derive(load(name))).backward.body if isinstance(s, Space))
     lengths = {target.text: shape[0] for target, shape in zip(space.targets, space.shapes, strict=True)}
     ready = [n for n in lengths if "shared" in n or (n.startswith("delta_") and n.endswith("_rest"))]
-    assert len(ready) > 2
+    assert len(ready) > 1
     assert {lengths[n] for n in ready} == {Dimension("block")}
 
 
