@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 
 from sympy import Expr, MatrixSymbol, S
 
@@ -36,17 +36,34 @@ class Place:
 class Layout:
     """Where families stand, and the stacked parameters: symbol -> the parts, from the top.
 
-    Arrays that are scratch hold one step alone.
+    Arrays that are scratch hold one step alone. The marks of an array are where its families begin and end, in order.
     """
 
     places: dict[MatrixSymbol, Place] = field(default_factory=dict)
     stacked: dict[MatrixSymbol, tuple[Matrix, ...]] = field(default_factory=dict)
     titles: dict[Place, MatrixSymbol] = field(default_factory=dict)
     scratch: set[MatrixSymbol] = field(default_factory=set)
+    marks: dict[MatrixSymbol, list[Expr]] = field(default_factory=dict)
 
     def title(self, place: Place) -> MatrixSymbol:
         """The family after which a place is called."""
         return self.titles.get(place) or place.base
+
+    def span(self, place: Place) -> tuple[int, int]:
+        """From which to which of the marks of its array a place reaches, whatever the sizes are."""
+        marks = self.marks.get(place.base, [S.Zero, place.base.shape[0]])
+        return marks.index(place.lo), marks.index(place.hi)
+
+    def overlap(self, a: Place, b: Place) -> bool:
+        """Whether two places have a column in common."""
+        if a.base != b.base:
+            return False
+        (lo, hi), (start, end) = self.span(a), self.span(b)
+        return lo < end and start < hi
+
+    def number(self, family: MatrixSymbol) -> int:
+        """Where a family's columns begin among those of its array, counted in marks."""
+        return self.span(self.place(family))[0]
 
     def place(self, family: MatrixSymbol) -> Place:
         """Its place; an array of its own if nothing else was said."""
@@ -109,6 +126,7 @@ class Fusion:
         """One array whose columns are these families, in order."""
         width = sum((f.shape[0] for f in families), S.Zero)
         base = self.normal.fresh(hint, Zero(width, ONE))
+        self.layout.marks[base] = list(accumulate((f.shape[0] for f in families), initial=S.Zero))
         start: Expr = S.Zero
         for f in families:
             self.layout.places[f] = Place(base, start, start + f.shape[0])
@@ -152,6 +170,7 @@ class Fusion:
         group = sorted(group, key=lambda g: (names.index(g.name), g.late))
         whole = self.normal.fresh("products", Zero(sum((g.row.family.shape[0] for g in group), S.Zero), ONE))
         self.layout.scratch.add(whole)
+        self.layout.marks[whole] = list(accumulate((g.row.family.shape[0] for g in group), initial=S.Zero))
         products = [Times(self.stack(tuple(g.affine.matrices[k] for g in group)), u)
                     for k, u in enumerate(group[0].affine.operands)]
         rows = [Row(whole, products[0] if len(products) == 1 else Plus(*products))]
@@ -253,7 +272,7 @@ class Fusion:
                     if place is not None and place.base == base:
                         groups.setdefault(a.args[1].time, []).append(a)
             for time, group in groups.items():
-                ordered = sorted(group, key=lambda a: place_key(self.layout, a.args[1].family))
+                ordered = sorted(group, key=lambda a: self.layout.number(a.args[1].family))
                 spans = [self.layout.places[a.args[1].family] for a in ordered]
                 if not adjoining(spans):
                     continue
@@ -291,7 +310,7 @@ class Fusion:
         for rows in groups.values():
             if self.layout.places.get(rows[0].family) is None:
                 continue
-            ordered = sorted(rows, key=lambda r: place_key(self.layout, r.family))
+            ordered = sorted(rows, key=lambda r: self.layout.number(r.family))
             spans = [self.layout.places[r.family] for r in ordered]
             if not adjoining(spans):
                 continue
@@ -331,13 +350,6 @@ class Fusion:
 def adjoining(spans: Sequence[Place]) -> bool:
     """Whether these are two places or more, each behind the other without a gap."""
     return len(spans) > 1 and all(p.hi == q.lo for p, q in pairwise(spans))
-
-
-def place_key(layout: Layout, family: MatrixSymbol) -> int:
-    """The number of a family's columns among those of its array, from the left."""
-    base = layout.places[family].base
-    starts = list(dict.fromkeys(p.lo for p in layout.places.values() if p.base == base))
-    return sorted(starts, key=lambda s: s.subs(dict.fromkeys(s.free_symbols, 1))).index(layout.places[family].lo)
 
 
 def _runs(group: Iterable[Gate]) -> Iterator[list[Gate]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sympy import Expr, MatrixSymbol, S
+from sympy import MatrixSymbol, S
 
 from symbptt.derivation import Derivation
 from symbptt.expr.build import plus
@@ -120,7 +120,7 @@ class Plan:
             if symbol in bases:
                 within[symbol] = inside
             elif symbol not in rows:
-                within[symbol] = [f for f in inside if overlap(places[f], place)]
+                within[symbol] = [f for f in inside if self.layout.overlap(places[f], place)]
         return within
 
     def _margins(self) -> None:
@@ -156,11 +156,3 @@ class Plan:
     def length(self, base: MatrixSymbol) -> str:
         more = self.lead.get(base, 0) + self.trail.get(base, 0)
         return f"T + {more}" if more else "T"
-
-
-def overlap(a: Place, b: Place) -> bool:
-    """Whether two spans of one array have a column in common, for sizes of one."""
-    def at(e: Expr) -> int:
-        return int(e.subs(dict.fromkeys(e.free_symbols, 1)))
-
-    return at(a.lo) < at(b.hi) and at(b.lo) < at(a.hi)

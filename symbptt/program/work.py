@@ -30,7 +30,7 @@ from symbptt.program.array import (
 from symbptt.program.emit import Emit, Located
 from symbptt.program.normal import NOW, members, offset, swapped
 from symbptt.program.objective import DIRECT, GIVEN
-from symbptt.program.plan import Plan, overlap
+from symbptt.program.plan import Plan
 from symbptt.program.stacks import Arrays, ends
 from symbptt.program.stages import Hoist, Stage, product
 from symbptt.program.statements import Assign, Blocks, Change, Loop, Recur, Statement, names_in
@@ -133,7 +133,7 @@ class Work:
         """Whether a stage reads what another one writes; with `ahead`, 1 or -1, whether at a time on that side."""
         layout = self.plan.layout
         written = [layout.place(r.family) for r in other.rows]
-        return any(p.base == q.base and overlap(p, q) for r in stage.rows for m in members(r.right)
+        return any(layout.overlap(p, q) for r in stage.rows for m in members(r.right)
                    if offset(m) * ahead > 0 or not ahead for p in (layout.place(m.family),) for q in written)
 
     def _ready(self, loop: Stage, waiting: list[Stage], ahead: int) -> list[Stage]:

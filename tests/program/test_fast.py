@@ -7,6 +7,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from sympy import MatrixSymbol, Symbol
 
 from symbptt.derive import derive
 from symbptt.expr.index import index, t
@@ -14,8 +15,9 @@ from symbptt.expr.nodes import At, Hadamard, Plus
 from symbptt.model.read import load, loads
 from symbptt.program.array import Dimension
 from symbptt.program.fast import fast_program
+from symbptt.program.fuse import Fusion, Layout
 from symbptt.program.names import Names
-from symbptt.program.normal import collected
+from symbptt.program.normal import Normal, collected
 from symbptt.program.statements import Blocks, Into, Loop, Recur, Space
 from symbptt.program.system import Systems
 from symbptt.render.numpy_fast import numpy_fast
@@ -182,3 +184,18 @@ def test_names_do_not_depend_on_the_order_of_sets() -> None:
     text = numpy_fast(derive(load("gru")))
     assert re.search(r"^def _backward", text, re.MULTILINE)
     assert text == numpy_fast(derive(load("gru")))
+
+
+def test_columns_are_compared_whatever_the_sizes_are() -> None:
+    """At sizes of one the first of these families has no column."""
+    n, m = Symbol("n", integer=True, positive=True), Symbol("m", integer=True, positive=True)
+    first, second = MatrixSymbol("first", n - m, 1), MatrixSymbol("second", m, 1)
+    layout = Layout()
+    base = Fusion(Normal(lambda name, like: MatrixSymbol(name, *like.shape), frozenset()), layout).beside(
+        [first, second], "both")
+    a, b, whole = layout.place(first), layout.place(second), layout.place(base)
+    assert layout.overlap(a, whole)
+    assert layout.overlap(b, whole)
+    assert not layout.overlap(a, b)
+    assert not layout.overlap(a, layout.place(MatrixSymbol("other", n - m, 1)))
+    assert [layout.number(first), layout.number(second), layout.number(base)] == [0, 1, 0]
