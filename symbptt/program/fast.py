@@ -16,9 +16,9 @@ from symbptt.program.objective import GIVEN
 from symbptt.program.options import PLAIN, Options
 from symbptt.program.plan import Plan
 from symbptt.program.sizes import axes
-from symbptt.program.stacks import Arrays, ends
+from symbptt.program.stacks import Arrays, ends, together
 from symbptt.program.stages import Stage
-from symbptt.program.statements import Assign, Change, Output, Statement
+from symbptt.program.statements import Assign, Change, Output, Statement, names_in
 from symbptt.program.sums import Sums
 from symbptt.program.work import ARRAYS, Work
 
@@ -87,7 +87,7 @@ class _Functions:
         first = next((k for k, s in enumerate(body) if isinstance(s, Change) and not _is_zero(s)), len(body))
         body[first:first] = views
         results = tuple(Output(arrays.name(b), Name(arrays.name(b)), ()) for b in self.plan.kept())
-        return Part(tuple(body), results)
+        return Part(tuple(together("states", body)), results)
 
     def states(self) -> tuple[Output, ...]:
         """The families of the model out of the arrays."""
@@ -99,16 +99,18 @@ class _Functions:
         return self.arrays.name(self.plan.layout.place(self.model.families[name]).base)
 
     def stored(self) -> Part:
-        """The arrays from states that are given."""
-        body = tuple(Change(self.arrays.stack(self.model.families[name], Entry(ARRAYS, self._base_name(name))), "",
-                            Entry("states", name)) for name in self.model.defined)
-        return Part(body)
+        """The arrays from states that are given, and what was saved made from these."""
+        body = [Change(self.arrays.stack(self.model.families[name], Entry(ARRAYS, self._base_name(name))), "",
+                       Entry("states", name)) for name in self.model.defined]
+        work = Work(self.plan, self.plan.hoisted)
+        again = work.stage(Stage(tuple(self.plan.saved.values()), False), down=False)
+        return Part((*body, *work.heads(again, set())))
 
     def forward(self) -> Part:
         """The states, into the arrays."""
         work = Work(self.plan, self.plan.hoisted)
         body = work.stages(self.plan.ahead, down=False)
-        return Part(tuple(work.heads(body, self._made(self.plan.ahead))))
+        return Part(tuple(together("forward", work.heads(body, self._made(self.plan.ahead)))))
 
     def backward(self) -> Part:
         """Gradients, and behind them the adjoints that they do not need."""
@@ -126,7 +128,8 @@ class _Functions:
         own = self._made(self.plan.back)
         first = work.heads(body, own, grads)
         known = {s.target.text for s in first if isinstance(s, Assign) and isinstance(s.target, Name)}
-        return Part(tuple(first), grads, tuple(work.heads(extra, own, adjoints, known)), adjoints)
+        second = work.heads(extra, own, adjoints, known)
+        return Part(tuple(together("backward", first, names_in(grads))), grads, tuple(second), adjoints)
 
     def _made(self, found: list[Stage]) -> set[MatrixSymbol]:
         """The arrays that a function makes for itself."""

@@ -18,7 +18,7 @@ FIXED = ("T", "t", "L", "np", "npt", "sys", "Any", "Array", "Steps", "Loss", "Ca
          "STATES", "DIRECT", "CONSTANTS", "TARGETS", "CLOCK", "CHECKED_SIZES", "SCHEDULE", "schedule",
          "DTYPE", "PACKED", "inside",
          "TRUNCATE", "EARLIER",
-         "other", "arrays", "every")
+         "other", "arrays", "every", "buffers")
 """What every generated module calls its own things; a model's name that is one of these gets an underscore."""
 
 UNAVAILABLE = frozenset({*FIXED, *keyword.kwlist, *dir(builtins)})

@@ -26,6 +26,15 @@ class Assign:
 
 
 @dataclass(frozen=True)
+class Space:
+    """New arrays without values, a shape for each, which a caller may keep under a key from one call to the next."""
+
+    key: str
+    targets: tuple[Name, ...]
+    shapes: tuple[tuple[Array, ...], ...]
+
+
+@dataclass(frozen=True)
 class Into:
     """target = function(args), written in place; labels as of an assignment."""
 
@@ -162,7 +171,7 @@ class Branch:
     cases: tuple[tuple[Condition | None, tuple[Statement, ...]], ...]
 
 
-Statement: TypeAlias = (Assign | Into | Change | Recur | Steps | Read | LossCall | Require | Loop | Scan | Blocks
+Statement: TypeAlias = (Assign | Space | Into | Change | Recur | Steps | Read | LossCall | Require | Loop | Scan | Blocks
                         | Branch)
 
 

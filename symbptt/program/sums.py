@@ -9,7 +9,7 @@ from sympy import MatrixSymbol
 from symbptt.expr.build import plus
 from symbptt.expr.nodes import ONE, At, Matrix, Times
 from symbptt.program.array import Dimension, Member, Name, call, sliced, turn
-from symbptt.program.fuse import Fusion, Place, adjoining, place_key
+from symbptt.program.fuse import Fusion, Place, adjoining
 from symbptt.program.normal import NOW
 from symbptt.program.plan import Terms
 from symbptt.program.statements import Assign, Statement
@@ -88,7 +88,7 @@ class Sums:
                 groups.setdefault((layout.places[letter.family].base, right), []).append(name)
         found = {}
         for (base, right), group in groups.items():
-            ordered = sorted(group, key=lambda n: place_key(layout, self._left[n]))
+            ordered = sorted(group, key=lambda n: layout.number(self._left[n]))
             spans = [layout.places[self._left[n]] for n in ordered]
             if not adjoining(spans):
                 continue

@@ -29,6 +29,17 @@ class Block:
         kind = ": Steps" if isinstance(e.value, a.Call) and e.value.function == "steps from" else ""
         return placed(f"{self.write(e.target)}{kind} {sign} ", self.write(e.value), note, depth)
 
+    def space(self, e: s.Space, depth: int) -> Iterator[str]:
+        """New arrays."""
+        names = [x.text for x in e.targets]
+        shapes = [f"{name}=({', '.join(map(self.write, shape))})" for name, shape in zip(names, e.shapes, strict=True)]
+        head = ", ".join(names) + ("," if len(names) == 1 else "")
+        if len(head) > WIDTH - 40:
+            yield indented("(", depth)
+            yield from (indented(f"{name},", depth + 1) for name in names)
+            head = ")"
+        yield from placed(f"{head} = ", f'_arrays(buffers, "{e.key}", dtype, {", ".join(shapes)})', "", depth)
+
     def into(self, e: s.Into, depth: int) -> Iterator[str]:
         """An operation in place."""
         given = ", ".join(map(self.write, e.args))
@@ -112,6 +123,7 @@ def _condition(e: s.Condition) -> str:
 
 STATEMENTS: dict[type, Callable[..., Iterator[str]]] = {
     s.Assign: Block.assign,
+    s.Space: Block.space,
     s.Into: Block.into,
     s.Change: Block.change,
     s.Recur: Block.recur,

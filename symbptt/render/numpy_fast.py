@@ -59,7 +59,7 @@ class _Fast(Module):
                 "quiet_forward": _quiet(forward), "quiet_backward": _quiet(gradients),
                 "empty": self._part(fast.empty, _dict("return", fast.empty.results)),
                 "taken": self._timed(_dict("return", fast.states)),
-                "stored": self._timed([*BLOCK.lines(fast.stored.body)])}
+                "stored": self._part(fast.stored, [])}
 
     def _timed(self, lines: list[str]) -> list[str]:
         """Lines behind the number of steps, if they need it."""
