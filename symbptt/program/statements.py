@@ -171,8 +171,8 @@ class Branch:
     cases: tuple[tuple[Condition | None, tuple[Statement, ...]], ...]
 
 
-Statement: TypeAlias = (Assign | Space | Into | Change | Recur | Steps | Read | LossCall | Require | Loop | Scan | Blocks
-                        | Branch)
+Statement: TypeAlias = (Assign | Space | Into | Change | Recur | Steps | Read | LossCall | Require | Loop | Scan
+                        | Blocks | Branch)
 
 
 @dataclass(frozen=True)
