@@ -51,7 +51,7 @@ class Guard:
         projections = {raw: self.projection(k) for record in ("given", "point", "state")
                        for k, (raw, _) in enumerate(text.records.get(record, []))}
         self.run.variables |= {**projections, "env": self.record("given"), "pt": self.record("point"),
-                               **self.slopes(), **self.unknowns()}
+                               **self.slopes(), **self.unknowns(), **self.analysed()}
 
     @staticmethod
     def projection(place: int) -> Callable[[Any], Any]:
@@ -99,6 +99,12 @@ class Guard:
         if name in MIXING:
             return lambda v: MIXING[name](self.oracle.functions, f.constant(v)).value
         return self.collected(kind.count("->"), lambda v: self.oracle.random((1, 1), "loss", name, v)[0][0])
+
+    def analysed(self) -> dict[str, Any]:
+        """The functions of analysis by their names in full, which take a ring, and a size where they mix entries."""
+        known = {name: lambda _ring, name=name: self.function(name, "R -> R") for name in FUNCTIONS}
+        mixing = {name: lambda _ring, name=name: lambda _size: self.function(name, "") for name in MIXING}
+        return {"R": None, **{f"@real.{name}": function for name, function in (known | mixing).items()}}
 
     def collected(self, count: int, function: Callable[[list[Any]], Any], *known: Any) -> Any:
         """A function of so many arguments, one after another."""

@@ -302,3 +302,12 @@ def test_coq_refuses_a_wrong_power_of_a_late_sum(lie: str) -> None:
     assert text.count(right) == 1
     verdict = checked(text.replace(right, right.replace("mxpow W^T i.-1", lie)))
     assert verdict.reason.startswith("Coq refuses it: Theorem sum_x_0, line "), verdict.reason
+
+
+@pytest.mark.slow
+def test_coq_proves_sums_over_several_ranges_one_of_which_is_scaled() -> None:
+    model = framed('h = "tanh(0.5*h[t-1] + W @ h[t-2] + x)"', initial='h_0 = "tanh(W @ s0)"')
+    text = certificate(derive(model))
+    assert r"inv_2 *: (\sum_(1 <= i < T.+1)" in said(text, "sum_W")
+    verdict = checked(solutions(text))
+    assert verdict.accepted, verdict.reason

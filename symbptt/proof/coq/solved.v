@@ -119,7 +119,8 @@ move=> lin -> <- <-; apply/eqP; rewrite -subr_eq; apply/eqP.
 by apply: (big_morph (fun u => E u - E 0)) => [u v|]; rewrite ?subrr // addrACA -opprD -lin opprD addrACA subrr addr0.
 Qed.
 End Ranges.
-Lemma merge_scale (R : ringType) (V : lmodType R) (r : seq nat) k (a : V) F :
+(* of matrices, since of a module in general the sum is not seen to be one of matrices *)
+Lemma merge_scale (R : ringType) m n (r : seq nat) k (a : 'M[R]_(m, n)) F :
   a = \sum_(i <- r) F i -> k *: a = \sum_(i <- r) k *: F i.
 Proof. by move=> ->; rewrite scaler_sumr. Qed.
 
