@@ -168,7 +168,7 @@ def test_arrays_of_torch_can_be_handed_in(target: str, program) -> None:  # noqa
     L, grads = module.value_and_grad({k: v.detach().numpy() for k, v in params.items()},
                                      {k: v.detach().numpy() for k, v in data.items()},
                                      lambda p, y: (((p - y) ** 2).sum(-1) / 2, p - y))
-    assert abs(L - float(right)) < 1e-12 * abs(L)
+    assert abs(L - float(right.detach())) < 1e-12 * abs(L)
     for key, there in {"W_ifgo": named["weight_ih_l0"], "U_ifgo": named["weight_hh_l0"], "W_p": head.weight, "x": x,
                        "b_ifgo": named["bias_ih_l0"], "b_p": head.bias, "h_0": h, "c_0": c}.items():
         expected = there.grad.numpy()
