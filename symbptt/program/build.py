@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from symbptt.derivation import Derivation
+from symbptt.expr.index import t
+from symbptt.expr.nodes import At, Derivative
+from symbptt.expr.walk import visit
 from symbptt.model.spec import initial_name
 from symbptt.program.closed import closed_form
 from symbptt.program.interface import Interface
@@ -46,10 +49,11 @@ def program(derivation: Derivation, options: Options = PLAIN, reserved: Iterable
 
 
 def truncatable(derivation: Derivation, uses: int) -> None:
-    """Refuse to truncate where nothing recurs, or where a window cannot begin with a state that is given.
+    """Refuse to truncate where windows of steps, each with the loss of its last, are not what the derivation keeps.
 
     Raises:
-        OptionError: nothing recurs, or an equation computes a value before the first step.
+        OptionError: nothing recurs, an equation computes a value before the first step, or a loss reaches a state from
+            a later step by a path that the recursion does not count.
     """
     model = derivation.model
     if derivation.closed is None:
@@ -57,3 +61,11 @@ def truncatable(derivation: Derivation, uses: int) -> None:
     if model.computed:
         raise OptionError(f"--truncate {uses}: {model.name} computes {initial_name(model.computed[0].left)} by an "
                           "equation, so that a window of its steps cannot begin with another state; make it data")
+    drive = [derivation.closed.drive, *(line.forms[-1] for line in derivation.of_kind("letter")
+                                        if line.left != derivation.closed.stacked)]
+    late = next((e for tree in drive for e in visit(tree) if isinstance(e, Derivative) and isinstance(e.of, At)
+                 and (e.of.time - t).const > 0), None)
+    if late is not None:
+        raise OptionError(f"--truncate {uses}: in {model.name} the loss of a step reaches a state before it by {late} "
+                          "without a use of the weights that recur; what is kept there is more than windows with the "
+                          "loss of their last step, and no program computes it")

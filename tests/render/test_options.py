@@ -24,6 +24,8 @@ from tests.render.test_numpy_program import (  # noqa: F401 - the fixture among 
     fault,
     folder,
     imported,
+    lies,
+    missed,
     model,
     slow,
 )
@@ -273,3 +275,11 @@ def test_a_schedule_that_says_nothing_is_refused() -> None:
     assert "SCHEDULE = " not in text("library lstm", "numpy", Options(schedule="loop")).partition("import")[2]
     with pytest.raises(OptionError, match="--schedule is not for the target numpy-textbook"):
         text("linear", "numpy-textbook", Options(schedule="loop"))
+
+
+@pytest.mark.parametrize("name", ["linear", *slow("library elman", "lag-two")])
+def test_every_fault_in_a_statement_is_found(name: str, program, capsys: pytest.CaptureFixture[str]) -> None:
+    options = Options(weights="right", layout="BTD")
+    planted = lies(text(name, "numpy-textbook", options))
+    assert len(planted) > 20
+    assert missed(name, planted, lambda _, source: program(name, "numpy-textbook", options, source)) == []

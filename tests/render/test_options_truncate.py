@@ -39,7 +39,7 @@ from tests.render.test_options_fused import LSTM, ORDERS
 from tests.render.test_options_mask import padded
 
 FORMULAS = imported(Path(__file__).resolve().parents[1] / "program" / "interpreter.py").FORMULAS
-FORMULAS = {**FORMULAS, "step": lambda z: 1.0 * (z > 0)}
+FORMULAS = {**FORMULAS, "step": lambda z: 1.0 * (z > 0), "sign": np.sign}
 CLOSE = 1e-11
 
 
@@ -97,7 +97,8 @@ class Kept:
                 when = self.time(e.time, at)
                 if e.family.name in self.letters:
                     return self.value(self.letters[e.family.name].forms[-1], {t: index(when)}, b)
-                return self.env[e.family.name, when, b]
+                beyond = np.zeros(self.network.shape(e)) if when > self.network.T else None
+                return self.env[e.family.name, when, b] if beyond is None else beyond
             case Diagonal():
                 return np.diag(self.value(e.args[0], at, b)[:, 0])
             case Scale():
@@ -128,6 +129,8 @@ class Kept:
                 return found
         if e.name in self.letters:
             return self.value(self.letters[e.name].forms[-1], at, b)
+        if (e.name, None, b) in self.env:
+            return self.env[e.name, None, b]
         given = np.asarray(self.network.params[e.name])
         return given[:, None] if given.ndim == 1 else given
 
@@ -142,7 +145,8 @@ def kept(name: str, uses: int, steps: int) -> dict[str, np.ndarray]:
 
 LINEAR = ["linear", "lag-two", "library elman", "library gru", "two-losses"]
 OTHERS = ["library lstm", "library jordan", "lag-three-only", "file regularised", "two-states-same-time",
-          "file masked_mean", "input-lag-two", "library stacked", "library indrnn", "shared-weight"]
+          "file masked_mean", "input-lag-two", "library stacked", "library indrnn", "shared-weight",
+          "two-states-varying", "file skip_in_time", "static-everywhere"]
 
 
 @pytest.mark.parametrize("target", FOLLOWED)
@@ -280,6 +284,9 @@ def test_what_cannot_be_truncated_is_refused() -> None:
             Options(truncate=uses)
     with pytest.raises(OptionError, match=r"--truncate 2: nothing in no-recurrence recurs"):
         text("no-recurrence", "numpy", Options(truncate=2))
+    for name in ("output-sees-all", "one-loss-twice", "file delayed_loss", "file loss_midway", "later-only"):
+        with pytest.raises(OptionError, match=r"--truncate 2: .* reaches a state before it by d.*\[t\+\d\] without"):
+            text(name, "numpy", Options(truncate=2))
     with pytest.raises(OptionError, match=r"computes h_0 by an equation.*make it data"):
         text("file computed_start", "numpy", Options(truncate=2))
 
