@@ -155,8 +155,9 @@ def test_a_fault_in_the_chunks_is_found_by_the_module(tmp_path: Path, capsys: py
         assert not module(text.replace(old, new), tmp_path, f"lie_{k}").check(), old
 
 
-def test_blocks_of_steps_change_nothing(tmp_path: Path) -> None:
-    text = numpy_fast(derive(load("lstm")))
+@pytest.mark.parametrize("name", ["lstm", "gru-reset-after", "mgu"])
+def test_blocks_of_steps_change_nothing(name: str, tmp_path: Path) -> None:
+    text = numpy_fast(derive(load(name)))
     whole, parted = module(text, tmp_path, "whole"), module(text, tmp_path, "parted")
     parted._block_length = lambda T, width: 3
 
