@@ -355,13 +355,13 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
     }
 
 
-def _agree(what: str, found: Array, right: Array, least: float = 0.0) -> bool:
+def _agree(what: str, found: Array, right: Array, least: float = 0.0, limit: float = 1e-11) -> bool:
     """Print how far two arrays are apart, measured by the largest entry or `least`; True where that is rounding."""
     fits = found.shape == right.shape
     apart = float(jnp.abs(found - right).max()) if fits else float("inf")
     scale = max(float(jnp.abs(right).max()), least)
     error = apart / scale if scale else apart and float("inf")
-    good = error <= 1e-11
+    good = error <= limit
     print(f"    {what:<40} {found.shape!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
     return good
 
@@ -420,14 +420,18 @@ def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str,
     for name, array in given.items():
         group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
         _expect(group, name, array, axes, shapes[name])
-    for name in CONSTANTS:
-        _number(params, name)
-    floating = [array for array in given.values() if jnp.issubdtype(array.dtype, jnp.floating)]
-    dtype = jnp.result_type(*floating) if floating else jnp.result_type(float)
+    dtype = _dtype(given)
     for name, array in given.items():
         if name not in TARGETS or jnp.issubdtype(array.dtype, jnp.floating):
             given[name] = array.astype(dtype)
+    given |= {name: _number(params, name).astype(dtype) for name in CONSTANTS}
     return given, _sizes(given)
+
+
+def _dtype(given: Mapping[str, Array]) -> Any:
+    """The widest floating dtype of all arrays; that of jax where there is none."""
+    floating = [array for array in given.values() if jnp.issubdtype(array.dtype, jnp.floating)]
+    return jnp.result_type(*floating) if floating else jnp.result_type(float)
 
 
 def _stacks(
@@ -465,14 +469,13 @@ def _expect(group: str, name: str, array: Array, axes: tuple[str, ...], shape: t
         raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)}) = {shape}')
 
 
-def _number(params: Mapping[str, Any], name: str) -> Any:
-    """A constant, a Python number or an array without axes; it leaves the dtype of arrays alone."""
+def _number(params: Mapping[str, Any], name: str) -> Array:
+    """A constant, given as a number or an array without axes."""
     if name not in params:
         raise ValueError(f'params["{name}"] is missing; expected a number')
     if jnp.shape(params[name]) != ():
         raise ValueError(f'params["{name}"] has shape {jnp.shape(params[name])}; expected a number')
-    number = params[name]
-    return number if isinstance(number, (int, float)) else jnp.asarray(number).astype(float)
+    return jnp.asarray(params[name])
 
 
 def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
@@ -507,7 +510,9 @@ def _evaluated(
     if tuple(gradient.shape for gradient in found) != right:
         shapes = ", ".join(str(gradient.shape) for gradient in found)
         raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
-    return values[..., None], found
+    dtypes = [arguments[position].dtype for position in carrying]
+    same = tuple(gradient.astype(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
+    return values.astype(dtypes[0])[..., None], same
 
 
 def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:

@@ -350,13 +350,13 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
     }
 
 
-def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0) -> bool:
+def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0, limit: float = 1e-11) -> bool:
     """Print how far two tensors are apart, measured by the largest entry or `least`; True where that is rounding."""
     fits = found.shape == right.shape
     apart = float((found - right).abs().max()) if fits else float("inf")
     scale = max(float(right.abs().max()), least)
     error = apart / scale if scale else apart and float("inf")
-    good = error <= 1e-11
+    good = error <= limit
     print(f"    {what:<40} {tuple(found.shape)!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
     return good
 
@@ -474,10 +474,12 @@ def _number(params: Mapping[str, Any], name: str) -> Any:
     """A constant as a Python number, which leaves the dtype of tensors alone."""
     if name not in params:
         raise ValueError(f'params["{name}"] is missing; expected a number')
-    number = torch.as_tensor(params[name])
-    if number.ndim:
-        raise ValueError(f'params["{name}"] has shape {tuple(number.shape)}; expected a number')
-    return number.item()
+    number = params[name]
+    shape = tuple(torch.as_tensor(number).shape)
+    if shape:
+        raise ValueError(f'params["{name}"] has shape {shape}; expected a number')
+    # A tensor made of a Python number would round it.
+    return number if isinstance(number, (int, float)) else number.item()
 
 
 def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
@@ -511,7 +513,9 @@ def _evaluated(
     if tuple(tuple(gradient.shape) for gradient in found) != right:
         shapes = ", ".join(str(tuple(gradient.shape)) for gradient in found)
         raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
-    return values[..., None], found
+    dtypes = [arguments[position].dtype for position in carrying]
+    same = tuple(gradient.to(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
+    return values.to(dtypes[0])[..., None], same
 
 
 def _by_time(stack: Tensor, *earlier: Tensor, later: int = 0) -> Steps:
