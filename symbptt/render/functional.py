@@ -10,7 +10,8 @@ from symbptt.program import statements as s
 from symbptt.program.build import program
 from symbptt.program.carry import carried
 from symbptt.program.edits import edits
-from symbptt.program.functional import Flow, functional_program
+from symbptt.program.flow import Flow
+from symbptt.program.functional import functional_program
 from symbptt.program.options import PLAIN, Options
 from symbptt.program.statements import Function, Output
 from symbptt.render.arrays import WIDTH, Writer
@@ -129,7 +130,7 @@ class Functional(Module):
                 "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
                 "states_inside": "_swapped(states)" if self.options.samples_first else "states",
                 "arrays": f"{self.array.lower()}s",
-                "outputs": quoted([v.key for v in read]), "returned": self._listed(read),
+                "differentiable": bool(read), "outputs": quoted([v.key for v in read]), "returned": self._listed(read),
                 "forward": [indented("given, size = _read(params, data)", 1),
                             indented("return _forward(params, given, size)", 1)],
                 "forward_steps": self._lines(Function(forward.body, (forward.results,)),
