@@ -191,7 +191,7 @@ def _kept_step(
     """What TRUNCATE uses of the weights keep of the derivatives of L with respect to one array, by forward alone.
 
     The loss of each step is taken in a window of steps up to it, which begins with the states as they are; what it
-    sends stands for it. Sums of absolute terms come second.
+    sends stands for it. Padding that is no number is 0 before a window. Sums of absolute terms come second.
     """
     base, axis = np.asarray(params[name] if name in PARAMETERS else data[name]), DATA[CLOCK].index("T")
     fixed = {key: stack.astype(complex) for key, stack in states.items()}
@@ -207,7 +207,9 @@ def _kept_step(
             window = {
                 key: np.take(shifted_data[key], range(start, end), axis)
                 if "T" in axes
-                else _earlier(shifted_data, states, key, start, axis) if key in EARLIER else shifted_data[key]
+                else np.nan_to_num(_earlier(shifted_data, states, key, start, axis))
+                if key in EARLIER
+                else shifted_data[key]
                 for key, axes in DATA.items()
             }
             reached = {**window, **forward(shifted_params, window)}

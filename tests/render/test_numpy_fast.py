@@ -97,7 +97,8 @@ FAULTS = [(r"np\.add\(", "np.subtract("), (r"np\.subtract\(", "np.add("), (r"np\
 """Patterns in a statement, and what a person might have written instead: every line of the recursions is tried."""
 
 HARMLESS = re.compile(r"= np\.(empty|zeros_like)|^\s+(T|T, \w+|N|dtype|work\w*|block\w*) = |reshape\(|^\s+strip\w+ = |"
-                      r"\] = 0$|_arrays\(|^\s+\w+=\(|last - first|^\s+step\w* = |^\s+arrays\[|^\s+\w+ = (given|arrays|direct)\[")
+                      r"\] = 0$|_arrays\(|^\s+\w+=\(|last - first|^\s+step\w* = |"
+                      r"^\s+arrays\[|^\s+\w+ = (given|arrays|direct)\[")
 """Lines in which a fault makes no other module, or none that runs: shapes, scratch, what is overwritten later,
 and where a second block of steps begins, as the sample of a module has one (tests/program/test_fast.py has more)."""
 
