@@ -22,7 +22,9 @@ TARGETS: tuple[str, ...] = ()
 CLOCK = ""
 
 
-def unrolled(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Array]:
+def unrolled(
+    params: Mapping[str, Any], data: Mapping[str, Any], moved: Mapping[str, Any] | None = None
+) -> dict[str, Array]:
     """The states by the equations as they stand; generated."""
     raise NotImplementedError
 
@@ -56,18 +58,23 @@ def _agree(what: str, found: Array, right: Array, least: float = 0.0, limit: flo
 
 
 def _by_autodiff(
-    params: Mapping[str, Any], data: Mapping[str, Any], loss: Mapping[str, Loss], wanted: tuple[str, ...]
-) -> tuple[Array, dict[str, Array]]:
-    """L, and the gradients that jax itself finds through the equations as they stand."""
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    like: Mapping[str, Array],
+    loss: Mapping[str, Loss],
+    wanted: tuple[str, ...],
+) -> tuple[Array, dict[str, Array], dict[str, Array]]:
+    """L, the gradients that jax itself finds through the equations as they stand, and the total ones of states."""
 
-    def objective(leaves: dict[str, Array]) -> Array:
+    def objective(leaves: dict[str, Array], moved: dict[str, Array]) -> Array:
         moved_params = {name: leaves.get(name, value) for name, value in params.items()}
         moved_data = {name: leaves.get(name, value) for name, value in data.items()}
-        return _objective(moved_params, moved_data, unrolled(moved_params, moved_data), loss)[0].sum()
+        return _objective(moved_params, moved_data, unrolled(moved_params, moved_data, moved), loss)[0].sum()
 
     leaves = {name: (params if name in PARAMETERS else data)[name] for name in wanted}
-    found: tuple[Array, dict[str, Array]] = jax.jit(jax.value_and_grad(objective))(leaves)
-    return found
+    still = {name: jnp.zeros_like(stack) for name, stack in like.items()}
+    L, (grads, total) = jax.jit(jax.value_and_grad(objective, argnums=(0, 1)))(leaves, still)
+    return L, grads, total
 
 
 def _mask(T: int, B: int) -> Array:

@@ -21,7 +21,9 @@ TARGETS: tuple[str, ...] = ()
 CLOCK = ""
 
 
-def unrolled(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Tensor]:
+def unrolled(
+    params: Mapping[str, Any], data: Mapping[str, Any], moved: Mapping[str, Any] | None = None
+) -> dict[str, Tensor]:
     """The states by the equations as they stand; generated."""
     raise NotImplementedError
 
@@ -55,17 +57,22 @@ def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0, limit: f
 
 
 def _by_autograd(
-    params: Mapping[str, Any], data: Mapping[str, Any], loss: Mapping[str, Loss], wanted: tuple[str, ...]
-) -> tuple[Tensor, dict[str, Tensor]]:
-    """L, and the gradients that torch itself finds through the equations as they stand."""
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    like: Mapping[str, Tensor],
+    loss: Mapping[str, Loss],
+    wanted: tuple[str, ...],
+) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
+    """L, the gradients that torch itself finds through the equations as they stand, and the total ones of states."""
     leaves = {name: (params if name in PARAMETERS else data)[name].clone().requires_grad_() for name in wanted}
+    moved = {name: torch.zeros_like(stack).requires_grad_() for name, stack in like.items()}
     moved_params = {name: leaves.get(name, value) for name, value in params.items()}
     moved_data = {name: leaves.get(name, value) for name, value in data.items()}
-    states = unrolled(moved_params, moved_data)
+    states = unrolled(moved_params, moved_data, moved)
     L = _objective(moved_params, moved_data, states, loss)[0].sum()
-    found = torch.autograd.grad(L, list(leaves.values()), allow_unused=True)
-    grads = zip(leaves.items(), found, strict=True)
-    return L.detach(), {name: torch.zeros_like(leaf) if g is None else g for (name, leaf), g in grads}
+    found = torch.autograd.grad(L, [*leaves.values(), *moved.values()], materialize_grads=True)
+    by_name = dict(zip(leaves, found, strict=False))
+    return L.detach(), by_name, dict(zip(moved, found[len(leaves) :], strict=True))
 
 
 def _mask(T: int, B: int) -> Tensor:

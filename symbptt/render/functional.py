@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from symbptt.derivation import Derivation
 from symbptt.program import statements as s
+from symbptt.program.array import Add, Entry, Member, Time, call
 from symbptt.program.build import program
 from symbptt.program.carry import carried
+<<<<<<< HEAD
 from symbptt.program.edits import edits
 from symbptt.program.flow import Flow
 from symbptt.program.functional import functional_program
 from symbptt.program.options import PLAIN, Options
 from symbptt.program.statements import Function, Output
+=======
+from symbptt.program.functional import Flow, functional_program
+from symbptt.program.statements import Function, Output, names_in
+>>>>>>> wt-flowtests
 from symbptt.render.arrays import WIDTH, Writer
 from symbptt.render.libraries import JAX, TORCH
 from symbptt.render.lines import Block, indented, placed
@@ -21,7 +28,7 @@ from symbptt.render.numpy_program import Module, quoted
 from symbptt.render.target import environment
 
 RESERVED = ("torch", "Tensor", "jax", "jnp", "device", "outputs", "unrolled", "once_differentiable", "every", "step",
-            "carry")
+            "carry", "moved")
 """What modules of these targets call their own things, beside what all modules do."""
 
 
@@ -136,7 +143,16 @@ class Functional(Module):
                 "forward_steps": self._lines(Function(forward.body, (forward.results,)),
                                              list(self._result("return", forward.results))),
                 "gradients": self._gradients(self.flow.backward),
-                "unrolled": self._body(plain, [], list(self._result("return", plain.results[0])))}
+                "unrolled": self._body(_moved(plain), [self._still()], list(self._result("return", plain.results[0])))}
+
+    def _drawn(self) -> Iterator[str]:
+        """As the others; inputs on both sides of all kinks, however near, as no difference is taken across them."""
+        kinked = {f'data["{v.name}"] = ' for v in self.model.inputs if self._kinked()}
+        yield from (f"{head}8 * {head[:-3]} - 4" for head in sorted(kinked))
+        yield from (line for line in super()._drawn() if not line.startswith(tuple(kinked)))
+
+    def _still(self) -> str:
+        return f'moved = moved or dict.fromkeys(STATES, [0.0] * len(given["{self.clock}"]))'
 
     def _gradients(self, flow: Flow) -> list[str]:
         grads = [*self._dict("grads =", flow.results), indented("if not every:", 1), indented("return grads, {}", 2)]
@@ -180,8 +196,29 @@ class Jax(Functional):
     constant = 'given["{}"]'
 
 
+<<<<<<< HEAD
 def torch_program(derivation: Derivation, options: Options = PLAIN) -> str:
     """The text of the torch module, as the options ask.
+=======
+def _moved(function: Function) -> Function:
+    """The equations, each with something added at every step: the derivative with respect to that is total."""
+    keys = {name: r.key for r in function.results[0] for name in names_in(r.value)}
+
+    def changed(e: s.Statement) -> s.Statement:
+        if isinstance(e, s.Loop):
+            return replace(e, body=tuple(map(changed, e.body)))
+        if isinstance(e, s.Assign) and isinstance(e.target, Member):
+            own = e.value.args if isinstance(e.value, Add) else (e.value,)
+            more = call("at index", Entry("moved", keys[e.target.name]), Time(e.target.time - 1))
+            return replace(e, value=Add((*own, more)))
+        return e
+
+    return replace(function, body=tuple(map(changed, function.body)))
+
+
+def torch_program(derivation: Derivation) -> str:
+    """The text of the torch module.
+>>>>>>> wt-flowtests
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +31,17 @@ def module(folder: Path, library: str, name: str, source: str | None = None) -> 
     path = folder / f"{library}_{re.sub(r'[^a-z0-9]', '_', name)}.py"
     path.write_text(text(library, name) if source is None else source, encoding="utf-8")
     return imported(path)
+
+
+@contextmanager
+def double() -> Iterator[None]:
+    """Numbers of jax in double precision, also in the threads from which it calls back, which a context misses."""
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_x64", before)
 
 
 class TorchFace:
@@ -66,19 +78,19 @@ class JaxFace(TorchFace):
 
     def value_and_grad(self, params: Any, data: Any, loss: Any = None) -> Any:
         losses = self.losses(loss)
-        with jax.enable_x64(True):
+        with double():
             return host(self.jit(lambda p, d: self.made.value_and_grad(p, d, losses))(params, data))
 
     def forward(self, params: Any, data: Any) -> Any:
-        with jax.enable_x64(True):
+        with double():
             return host(self.jit(self.made.forward)(params, data))
 
     def backward(self, params: Any, data: Any, states: Any, direct: Any) -> Any:
-        with jax.enable_x64(True):
+        with double():
             return host(self.jit(self.made.backward)(params, data, states, direct))
 
     def _objective(self, params: Any, data: Any, states: Any, loss: Any) -> Any:
-        with jax.enable_x64(True):
+        with double():
             return host(self.made._objective(params, data, states, self.losses(loss)))
 
     def losses(self, loss: Any) -> Any:

@@ -45,8 +45,8 @@ SINGLE = [o for o in COMBINED if len(o.given) == 1]
 CASES = [*((name, ALL) for name in SOME), *((name, o) for name in SOME[::4] for o in SINGLE),
          *(pytest.param(name, o, marks=pytest.mark.slow) for k, name in enumerate(MODELS)
            for o in [COMBINED[k % len(COMBINED)]] if o != ALL or name not in SOME)]
-"""Models and options: all options at once for some models, single ones for few; in slow tests every model with one of the
-combinations.
+"""Models and options: all options at once for some models, single ones for few; in slow tests each model with one of
+the combinations.
 """
 
 
