@@ -11,16 +11,11 @@ from symbptt.program import statements as s
 from symbptt.program.array import Add, Entry, Member, Time, call
 from symbptt.program.build import program
 from symbptt.program.carry import carried
-<<<<<<< HEAD
 from symbptt.program.edits import edits
 from symbptt.program.flow import Flow
 from symbptt.program.functional import functional_program
 from symbptt.program.options import PLAIN, Options
-from symbptt.program.statements import Function, Output
-=======
-from symbptt.program.functional import Flow, functional_program
 from symbptt.program.statements import Function, Output, names_in
->>>>>>> wt-flowtests
 from symbptt.render.arrays import WIDTH, Writer
 from symbptt.render.libraries import JAX, TORCH
 from symbptt.render.lines import Block, indented, placed
@@ -152,7 +147,9 @@ class Functional(Module):
         yield from (line for line in super()._drawn() if not line.startswith(tuple(kinked)))
 
     def _still(self) -> str:
-        return f'moved = moved or dict.fromkeys(STATES, [0.0] * len(given["{self.clock}"]))'
+        still = f'dict.fromkeys(STATES, [0.0] * len(given["{self.clock}"]))'
+        return f"moved = _swapped(moved) if moved else {still}" if self.options.samples_first else \
+            f"moved = moved or {still}"
 
     def _gradients(self, flow: Flow) -> list[str]:
         grads = [*self._dict("grads =", flow.results), indented("if not every:", 1), indented("return grads, {}", 2)]
@@ -196,10 +193,6 @@ class Jax(Functional):
     constant = 'given["{}"]'
 
 
-<<<<<<< HEAD
-def torch_program(derivation: Derivation, options: Options = PLAIN) -> str:
-    """The text of the torch module, as the options ask.
-=======
 def _moved(function: Function) -> Function:
     """The equations, each with something added at every step: the derivative with respect to that is total."""
     keys = {name: r.key for r in function.results[0] for name in names_in(r.value)}
@@ -216,9 +209,8 @@ def _moved(function: Function) -> Function:
     return replace(function, body=tuple(map(changed, function.body)))
 
 
-def torch_program(derivation: Derivation) -> str:
-    """The text of the torch module.
->>>>>>> wt-flowtests
+def torch_program(derivation: Derivation, options: Options = PLAIN) -> str:
+    """The text of the torch module, as the options ask.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.

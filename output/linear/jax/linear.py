@@ -247,9 +247,15 @@ def outputs(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Arr
     return found
 
 
-def unrolled(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Array]:
-    """The states by the equations as they stand, one statement each; jax differentiates it by itself."""
+def unrolled(
+    params: Mapping[str, Any], data: Mapping[str, Any], moved: Mapping[str, Any] | None = None
+) -> dict[str, Array]:
+    """The states by the equations as they stand, one statement each; jax differentiates it by itself.
+
+    What moved holds for a family, (T, B, size), is added to it: the gradient there is the total dL/dv[t].
+    """
     given, _ = _read(params, data)
+    moved = moved or dict.fromkeys(STATES, [0.0] * len(given["x"]))
     T = len(given["x"])
     W_hx = given["W_hx"]
     W_hh = given["W_hh"]
@@ -259,8 +265,8 @@ def unrolled(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Ar
     h: Steps = {0: given["h_0"]}
     o: Steps = {}
     for t in range(1, T + 1):
-        h[t] = x[t] @ W_hx.T + h[t - 1] @ W_hh.T  # (1)
-        o[t] = h[t] @ W_qh.T  # (2)
+        h[t] = x[t] @ W_hx.T + h[t - 1] @ W_hh.T + moved["h"][t - 1]  # (1)
+        o[t] = h[t] @ W_qh.T + moved["o"][t - 1]  # (2)
     return {"h": _stacked(h, T), "o": _stacked(o, T)}
 
 
@@ -307,18 +313,21 @@ def _compared(T: int) -> bool:
         "x",
         "h_0",
     )
-    value, right = _by_autodiff(params, data, loss, wanted)
+    value, right, total = _by_autodiff(params, data, states, loss, wanted)
     least = 1e-3 * max(float(jnp.abs(gradient).max()) for gradient in right.values())
+    _, direct = _objective(params, data, states, loss)
 
     @jax.jit
-    def ours(params: dict[str, Any], data: dict[str, Any]) -> tuple[Array, dict[str, Array]]:
-        return value_and_grad(params, data, loss["l"])
+    def ours(params: dict[str, Any], data: dict[str, Any]) -> tuple[Array, dict[str, Array], dict[str, Array]]:
+        L, grads = value_and_grad(params, data, loss["l"])
+        return L, grads, backward(params, data, states, direct)[1]
 
-    L, grads = ours(params, data)
+    L, grads, adjoints = ours(params, data)
     good &= _agree("L", L, value)
     for name in wanted:
         good &= _agree(f"dL/d{name}", grads[name], right[name], least)
-    _, direct = _objective(params, data, states, loss)
+    for name, stack in total.items():
+        good &= _agree(f"dL/d{name}[t]", adjoints[name], stack, least)
 
     @jax.jit
     def sent(leaves: dict[str, Array]) -> Array:
@@ -367,18 +376,23 @@ def _agree(what: str, found: Array, right: Array, least: float = 0.0, limit: flo
 
 
 def _by_autodiff(
-    params: Mapping[str, Any], data: Mapping[str, Any], loss: Mapping[str, Loss], wanted: tuple[str, ...]
-) -> tuple[Array, dict[str, Array]]:
-    """L, and the gradients that jax itself finds through the equations as they stand."""
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    like: Mapping[str, Array],
+    loss: Mapping[str, Loss],
+    wanted: tuple[str, ...],
+) -> tuple[Array, dict[str, Array], dict[str, Array]]:
+    """L, the gradients that jax itself finds through the equations as they stand, and the total ones of states."""
 
-    def objective(leaves: dict[str, Array]) -> Array:
+    def objective(leaves: dict[str, Array], moved: dict[str, Array]) -> Array:
         moved_params = {name: leaves.get(name, value) for name, value in params.items()}
         moved_data = {name: leaves.get(name, value) for name, value in data.items()}
-        return _objective(moved_params, moved_data, unrolled(moved_params, moved_data), loss)[0].sum()
+        return _objective(moved_params, moved_data, unrolled(moved_params, moved_data, moved), loss)[0].sum()
 
     leaves = {name: (params if name in PARAMETERS else data)[name] for name in wanted}
-    found: tuple[Array, dict[str, Array]] = jax.jit(jax.value_and_grad(objective))(leaves)
-    return found
+    still = {name: jnp.zeros_like(stack) for name, stack in like.items()}
+    L, (grads, total) = jax.jit(jax.value_and_grad(objective, argnums=(0, 1)))(leaves, still)
+    return L, grads, total
 
 
 def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -256,9 +256,15 @@ def outputs(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Ten
     return dict(zip(OUTPUTS, found, strict=True))
 
 
-def unrolled(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Tensor]:
-    """The states by the equations as they stand, one statement each; torch differentiates it by itself."""
+def unrolled(
+    params: Mapping[str, Any], data: Mapping[str, Any], moved: Mapping[str, Any] | None = None
+) -> dict[str, Tensor]:
+    """The states by the equations as they stand, one statement each; torch differentiates it by itself.
+
+    What moved holds for a family, (T, B, size), is added to it: the gradient there is the total dL/dv[t].
+    """
     given, _ = _read(params, data)
+    moved = moved or dict.fromkeys(STATES, [0.0] * len(given["x"]))
     T = len(given["x"])
     W_hx = given["W_hx"]
     W_hh = given["W_hh"]
@@ -268,8 +274,8 @@ def unrolled(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Te
     h: Steps = {0: given["h_0"]}
     o: Steps = {}
     for t in range(1, T + 1):
-        h[t] = x[t] @ W_hx.T + h[t - 1] @ W_hh.T  # (1)
-        o[t] = h[t] @ W_qh.T  # (2)
+        h[t] = x[t] @ W_hx.T + h[t - 1] @ W_hh.T + moved["h"][t - 1]  # (1)
+        o[t] = h[t] @ W_qh.T + moved["o"][t - 1]  # (2)
     return {"h": _stacked(h, T), "o": _stacked(o, T)}
 
 
@@ -307,16 +313,19 @@ def check() -> bool:
             "x",
             "h_0",
         )
-        value, right = _by_autograd(params, data, loss, wanted)
+        value, right, total = _by_autograd(params, data, states, loss, wanted)
         least = 1e-3 * max(float(gradient.abs().max()) for gradient in right.values())
         L, grads = value_and_grad(params, data, loss["l"])
         good &= _agree("L", L, value)
         for name in wanted:
             good &= _agree(f"dL/d{name}", grads[name], right[name], least)
+        _, direct = _objective(params, data, states, loss)
+        _, adjoints = backward(params, data, states, direct)
+        for name, stack in total.items():
+            good &= _agree(f"dL/d{name}[t]", adjoints[name], stack, least)
         moved = {**params, **data}
         leaves = {name: moved[name].clone().requires_grad_() for name in wanted}
         moved |= leaves
-        _, direct = _objective(params, data, states, loss)
         read = {**moved, **outputs(moved, moved)}
         sent = [(read[name] * direct[name]).sum() for name in DIRECT]
         found = torch.autograd.grad(torch.stack(sent).sum(), list(leaves.values()), allow_unused=True)
@@ -362,17 +371,22 @@ def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0, limit: f
 
 
 def _by_autograd(
-    params: Mapping[str, Any], data: Mapping[str, Any], loss: Mapping[str, Loss], wanted: tuple[str, ...]
-) -> tuple[Tensor, dict[str, Tensor]]:
-    """L, and the gradients that torch itself finds through the equations as they stand."""
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    like: Mapping[str, Tensor],
+    loss: Mapping[str, Loss],
+    wanted: tuple[str, ...],
+) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
+    """L, the gradients that torch itself finds through the equations as they stand, and the total ones of states."""
     leaves = {name: (params if name in PARAMETERS else data)[name].clone().requires_grad_() for name in wanted}
+    moved = {name: torch.zeros_like(stack).requires_grad_() for name, stack in like.items()}
     moved_params = {name: leaves.get(name, value) for name, value in params.items()}
     moved_data = {name: leaves.get(name, value) for name, value in data.items()}
-    states = unrolled(moved_params, moved_data)
+    states = unrolled(moved_params, moved_data, moved)
     L = _objective(moved_params, moved_data, states, loss)[0].sum()
-    found = torch.autograd.grad(L, list(leaves.values()), allow_unused=True)
-    grads = zip(leaves.items(), found, strict=True)
-    return L.detach(), {name: torch.zeros_like(leaf) if g is None else g for (name, leaf), g in grads}
+    found = torch.autograd.grad(L, [*leaves.values(), *moved.values()], materialize_grads=True)
+    by_name = dict(zip(leaves, found, strict=False))
+    return L.detach(), by_name, dict(zip(moved, found[len(leaves) :], strict=True))
 
 
 def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Tensor]]:
