@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -57,9 +58,13 @@ def imported(name: str, code: str, folder: Path) -> ModuleType:
     return module
 
 
-def _in_numpy(module: ModuleType, case: Case) -> Run:
+KEPT = ", buffers kept"
+"""What stands behind the name of a program that keeps its work arrays from call to call."""
+
+
+def _in_numpy(module: ModuleType, case: Case, **options: Any) -> Run:
     def call() -> Any:
-        return module.value_and_grad(case.params, case.data, half_squared_error)
+        return module.value_and_grad(case.params, case.data, half_squared_error, **options)
 
     def read(result: Any) -> Result:
         return float(result[0]), result[1]
@@ -72,15 +77,18 @@ def library_of(target: str) -> str:
     return target.partition("-")[0]
 
 
-def our(model: str, target: str, folder: Path) -> Contestant:
-    """The generated program of one target."""
+def our(model: str, target: str, folder: Path) -> list[Contestant]:
+    """The generated program of one target; a second time with buffers, where it takes them."""
     module = imported(f"{model}_{target}", render(derive(model).record, target), folder)
     library = library_of(target)
 
     def prepare(case: Case) -> Run:
         return _in_numpy(module, case) if library == "numpy" else bridge(library).program(module, case)
 
-    return Contestant(target, True, prepare)
+    found = [Contestant(target, True, prepare)]
+    if "buffers" in inspect.signature(module.value_and_grad).parameters:
+        found.append(Contestant(target + KEPT, True, lambda case: _in_numpy(module, case, buffers={})))
+    return found
 
 
 def peers(model: str) -> list[Contestant]:

@@ -17,7 +17,8 @@ One call computes L and its gradient with respect to every parameter, every inpu
 half the squared error, its mean over the T steps summed over the B samples. d, h and q are the sizes of input, hidden
 state and output. The contestants:
 
-- **{ours}**: the programs that symbptt generates, by name of target.
+- **{ours}**: the programs that symbptt generates, by name of target; with buffers kept, their work arrays serve
+  from one call to the next.
 - **NumPy loop**: plain NumPy as tutorials write it, a loop forward and a loop backward, a product for every gate, every
   gradient added to at every step (`benchmarks/loops.py`).
 - **torch loop**: torch autograd through the same equations, step by step (`benchmarks/equations.py`).

@@ -173,7 +173,7 @@ def work(order: dict[str, Any]) -> dict[str, Any]:
     print(f"threads {order['threads']}: {json.dumps(found['threads'])}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for model in order["models"]:
-            contestants = [*(our(model, target, Path(folder)) for target in order["targets"]), *peers(model)]
+            contestants = [*(c for target in order["targets"] for c in our(model, target, Path(folder))), *peers(model)]
             for label in order["sizes"]:
                 case = draw(model, SIZES[label])
                 errors = checked(case, contestants, order["dtypes"])

@@ -17,8 +17,10 @@ from symbptt.expr.to_sympy import to_sympy
 from symbptt.model import functions
 from symbptt.model.from_sympy import Family, family, function, loss, model, softmax
 from symbptt.model.locate import InputError
+from symbptt.model.masked import masked
 from symbptt.model.read import library, load, loads, source_text
 from symbptt.model.spec import LossTerm, Model, ModelError
+from symbptt.program.options import OptionError, Options
 from symbptt.proof import kernel, record
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.assumed import Assumed, rests_on
@@ -204,13 +206,19 @@ class Derivation:
         """Plain text for a terminal."""
         return targets.render(self.record, "text", lang, self.accepted)
 
-    def to_code(self, target: str = "numpy") -> str:
+    def to_code(self, target: str = "numpy", **options: Any) -> str:
         """A self-contained module that computes the objective and every gradient.
 
+        Args:
+            target: its name.
+            options: those of `symbptt emit`, such as layout="BTD"; docs/programs.md has all of them.
+
         Raises:
-            ValueError: there is no such target.
+            ValueError: there is no such target or value, or the target or the model leaves no room for an option.
         """
-        return targets.render(self.record, target)
+        chosen = Options(**options)
+        record = self.record if chosen.mask is None else _derived_with_mask(self.model, chosen.mask)
+        return targets.render(record, target, options=chosen)
 
     def proof_json(self) -> str:
         """All proofs in the form that `replay` reads, see docs/proof_format.md."""
@@ -294,6 +302,18 @@ def check(proof: Proof | ProvedStatement) -> Theorem:
     if not isinstance(data, Proof):
         raise TypeError(f"a proof is checked, such as derive(model).theorems[0].proof, not {type(proof).__name__}")
     return kernel.check(data)
+
+
+def _derived_with_mask(model: Model, name: str) -> derivation.Derivation:
+    """The derivation of a model whose samples have different lengths.
+
+    Raises:
+        OptionError: its losses leave no room for a mask of this name.
+    """
+    try:
+        return stages.derive(masked(model, name))
+    except ModelError as error:
+        raise OptionError(f"--mask {name}: {error}") from error
 
 
 def _whole(time: Any) -> Any:

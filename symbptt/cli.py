@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from symbptt import api
+from symbptt.cli_emit import asked
 from symbptt.proof import record
 from symbptt.proof.checker import CheckerError
 from symbptt.render import targets
@@ -349,10 +350,15 @@ def _proved(model: api.Model, steps: int | None, limit: int | None,
 @main.command()
 @model_argument
 @click.option("--target", type=click.Choice(targets.programs()), default="numpy", show_default=True)
+@asked
 @output_option
-def emit(model: str, target: str, output: Path | None) -> None:
+def emit(model: str, target: str, output: Path | None, **options: Any) -> None:
     """Emit a self-contained module that computes the objective of MODEL and every gradient."""
-    deliver(targets.render(derived(model).record, target), output)
+    try:
+        text = derived(model).to_code(target, **options)
+    except ValueError as error:
+        refuse(f"{model}: {error}")
+    deliver(text, output)
 
 
 @main.command()

@@ -227,6 +227,45 @@ def test_emit_writes_a_module(tmp_path: Path) -> None:
     assert subprocess.run([sys.executable, str(path)], check=False, capture_output=True).returncode == 0
 
 
+def test_emit_follows_its_options(tmp_path: Path) -> None:
+    path = tmp_path / "lstm.py"
+    options = ("--layout", "BTD", "--weights", "right", "--dtype", "float32", "--fused", "i,f,g,o", "--mask", "m",
+               "--truncate", "3")
+    for target in ("numpy", "numpy-textbook"):
+        result = run("emit", "lstm", "--target", target, *options, "-o", str(path))
+        assert result.exit_code == 0, result.stderr
+        text = path.read_text(encoding="utf-8")
+        assert f"target {target} with {' '.join(options)}. Edit" in " ".join(text.split())
+        assert subprocess.run([sys.executable, str(path)], check=False, capture_output=True).returncode == 0
+    assert run("emit", "linear", "--schedule", "loop").output.count('SCHEDULE = "loop"') == 2
+    assert "--mask mask. Edit" in " ".join(run("emit", "linear", "--mask").output.split())
+    assert run("emit", "gru", "--fused").output == run("emit", "gru", "--fused", "").output
+    assert run("emit", "linear", "--layout", "TBD", "--weights", "left", "--schedule", "auto").output == \
+        run("emit", "linear").output
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("--layout", "DBT"), "'DBT' is not one of 'TBD', 'BTD'"),
+    (("--weights", "up"), "'up' is not one of 'left', 'right'"),
+    (("--dtype", "int"), "'int' is not one of 'float32', 'float64'"),
+    (("--schedule", "fast"), "'fast' is not one of 'auto', 'loop', 'chunked'"),
+    (("--fused",), "elman: --fused: no two equations of elman multiply one operand"),
+    (("--fused", "a,b"), "--fused: no two equations of elman"),
+    (("--schedule", "chunked"), "elman: --schedule chunked: nothing in elman recurs linearly"),
+    (("--schedule", "loop", "--target", "numpy-textbook"), "--schedule is not for the target numpy-textbook"),
+    (("--mask", "x"), "elman: --mask x: the name x stands in [inputs] and in [targets]"),
+    (("--mask", "1"), "--mask 1: '1' is not a name"),
+    (("--truncate", "0"), "0 is not in the range x>=1"),
+    (("--truncate", "two"), "'two' is not a valid integer"),
+])
+def test_options_that_cannot_be_followed_end_with_2(arguments: tuple[str, ...], words: str) -> None:
+    result = run("emit", "elman", *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert "Traceback" not in result.output + result.stderr
+    assert not result.stdout
+
+
 def test_report_writes_into_a_folder_of_the_model(tmp_path: Path) -> None:
     result = run("report", "linear", "--T", "3", "-o", str(tmp_path))
     assert result.exit_code == 0

@@ -24,7 +24,7 @@ from symbptt.render.certificate import certificate
 from symbptt.render.certificate_check import ALONE, examined, told
 from symbptt.render.certificate_names import Names
 from tests.conftest import derived
-from tests.render.test_certificate import HOSTILE
+from tests.render.test_certificate import HOSTILE, framed
 
 needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not on the PATH")
 
@@ -198,6 +198,17 @@ def test_an_argument_at_a_kink_may_be_divided_by_a_constant() -> None:
     guard(model, text)
     with pytest.raises(Astray, match="real_kink"):
         guard(model, text.replace("inv_gamma *: (U *m h t.-1)) row", "gamma *: (U *m h t.-1)) row"))
+
+
+@pytest.mark.parametrize("inner", ["sigmoid", "softmax"])
+def test_a_function_may_stand_in_an_argument_at_a_kink(inner: str) -> None:
+    model = framed(f'h = "relu({inner}(W @ h[t-1]) - x)"')
+    text = certificate(derived(model))
+    guard(model, text)
+    found = next(line for line in text.splitlines() if line.startswith("Hypothesis real_kink"))
+    assert inner in found
+    with pytest.raises(Astray, match="real_kink"):
+        guard(model, text.replace(found, found.replace("(W *m h t.-1)", "(W *m h t)")))
 
 
 AIMED = {"at one number of steps": "(t + (T == 3))%N", "beyond the fourth step": "(minn t 4)",

@@ -171,6 +171,26 @@ def matmul(left: Array, right: Array) -> Array:
     return MatMul((*left.args, right)) if isinstance(left, MatMul) else MatMul((left, right))
 
 
+def turn(body: Array) -> Array:
+    """The transpose of a matrix, pushed down to what a product or a sum is made of."""
+    match body:
+        case Turned():
+            return body.body
+        case Scalar():
+            return body
+        case MatMul():
+            return MatMul(tuple(map(turn, reversed(body.args))))
+        case Add():
+            return Add(tuple(map(turn, body.args)))
+        case Negative():
+            return Negative(turn(body.body))
+        case Divide():
+            return Divide(turn(body.above), body.below)
+        case Multiply() if sum(not isinstance(a, Scalar) for a in body.args) < 2:
+            return Multiply(tuple(map(turn, body.args)))
+    return Turned(body)
+
+
 def scaled(c: Expr, body: Array) -> Array:
     """A multiple by a number: the sign in front, the denominator behind."""
     if not c.is_Add and c.could_extract_minus_sign():

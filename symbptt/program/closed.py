@@ -54,8 +54,9 @@ class _Closed:
     def function(self) -> Function:
         """Letters first, then the sum for every t, then the families out of the stacked adjoints."""
         body = (*self._constants(), *self._in_time(), Loop("t", Index(1), index(T), (*self._sum(), *self._selected())))
-        carried = tuple(Output(v.name, call("stack", Name(self.names.adjoint(v.name))), ("T", "B", v.shape[0]))
-                        for v in self.form.carried)
+        carried = self.bodies.interface.returned(
+            Output(v.name, call("stack", Name(self.names.adjoint(v.name))), ("T", "B", v.shape[0]))
+            for v in self.form.carried)
         used, later = names_in(body), self._later()
         heads: list[Statement] = [*self.bodies.read_used(body, later), *self.bodies.read_direct(used, later)]
         heads += [Read(Name(self.names.adjoint(name)), Entry(DIRECT, name), (), later.get(name, 0))
@@ -90,10 +91,10 @@ class _Closed:
         """G_t = Σ_{i=t}^{T} [Π_{k=t+1}^{i} of the transition] · drive at i."""
         total, i = Member(self._stacked(), NOW), self.form.bound[0]
         start = Assign(total, self.lower.zeros(self.form.stacked.shape[0]))
-        var = self.lower.time(index(i))
+        var, most = self.lower.time(index(i)), "TRUNCATE" if self.names.options.truncate is not None else ""
         if self.form.constant:
             word = self.lower.rows(self.form.word(NOW, index(i)))
-            return start, Loop(self.i, NOW, index(T), (Assign(total, word, (self.label,), augmented=True),))
+            return start, Loop(self.i, NOW, index(T), (Assign(total, word, (self.label,), augmented=True),), most=most)
         drive = self.lower.rows(substitute(self.form.drive, {t: index(i)}))
         apart = self.form.transition.shape == UNIT_SHAPE or diagonal(self.form.transition)
         step = Branch(((Condition(var, ">", NOW), (Assign(Name(self.run), self._further(apart), (self.label,)),)),))
@@ -101,7 +102,7 @@ class _Closed:
         width = Dimension(self.form.transition.shape[0])
         unit = call("ones", Dimension(self.names.batch), width) if apart else call("identity", width)
         term = Assign(total, add([total, word]), (self.label,))
-        return start, Assign(Name(self.run), unit), Loop(self.i, NOW, index(T), (step, term))
+        return start, Assign(Name(self.run), unit), Loop(self.i, NOW, index(T), (step, term), most=most)
 
     def _further(self, apart: bool) -> Array:
         """The product with one more transition; entry by entry where it is a number or a diagonal."""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sympy import MatrixSymbol, S
+from sympy import Expr, MatrixSymbol, S
 
 from symbptt.derivation import Derivation
+from symbptt.expr.nodes import Matrix
 from symbptt.model.spec import initial_name
 from symbptt.program.array import Array, Dimension, Entry, Name, Scalar, call
 from symbptt.program.emit import Located
+from symbptt.program.interface import Interface
 from symbptt.program.objective import GIVEN
+from symbptt.program.options import PLAIN, Options
 from symbptt.program.plan import Plan
 from symbptt.program.sizes import axes
-from symbptt.program.stacks import Arrays, ends
+from symbptt.program.stacks import Arrays, ends, together
 from symbptt.program.stages import Stage
-from symbptt.program.statements import Assign, Change, Output, Statement
+from symbptt.program.statements import Assign, Change, Output, Statement, names_in
 from symbptt.program.sums import Sums
 from symbptt.program.work import ARRAYS, Work
 
@@ -41,13 +44,13 @@ class FastProgram:
     backward: Part
 
 
-def fast_program(derivation: Derivation) -> FastProgram:
-    """The fast program of a derivation.
+def fast_program(derivation: Derivation, options: Options = PLAIN) -> FastProgram:
+    """The fast program of a derivation, as the options ask.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.
     """
-    return _Functions(Plan(derivation)).program()
+    return _Functions(Plan(derivation, options)).program()
 
 
 class _Functions:
@@ -55,7 +58,7 @@ class _Functions:
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.model, self.names = plan, plan.model, plan.names
-        self.arrays = Arrays(plan)
+        self.arrays, self.interface = Arrays(plan), Interface(plan.names)
 
     def program(self) -> FastProgram:
         """All of them."""
@@ -84,27 +87,30 @@ class _Functions:
         first = next((k for k, s in enumerate(body) if isinstance(s, Change) and not _is_zero(s)), len(body))
         body[first:first] = views
         results = tuple(Output(arrays.name(b), Name(arrays.name(b)), ()) for b in self.plan.kept())
-        return Part(tuple(body), results)
+        return Part(tuple(together("states", body)), results)
 
     def states(self) -> tuple[Output, ...]:
         """The families of the model out of the arrays."""
         found = ((name, self.model.families[name], Entry(ARRAYS, self._base_name(name))) for name in self.model.defined)
-        return tuple(Output(name, self.arrays.stack(family, body), ()) for name, family, body in found)
+        return self.interface.returned(Output(name, self.arrays.stack(family, body), _stack(family))
+                                       for name, family, body in found)
 
     def _base_name(self, name: str) -> str:
         return self.arrays.name(self.plan.layout.place(self.model.families[name]).base)
 
     def stored(self) -> Part:
-        """The arrays from states that are given."""
-        body = tuple(Change(self.arrays.stack(self.model.families[name], Entry(ARRAYS, self._base_name(name))), "",
-                            Entry("states", name)) for name in self.model.defined)
-        return Part(body)
+        """The arrays from states that are given, and what was saved made from these."""
+        body = [Change(self.arrays.stack(self.model.families[name], Entry(ARRAYS, self._base_name(name))), "",
+                       Entry("states", name)) for name in self.model.defined]
+        work = Work(self.plan, self.plan.hoisted)
+        again = work.stage(Stage(tuple(self.plan.saved.values()), False), down=False)
+        return Part((*body, *work.heads(again, set())))
 
     def forward(self) -> Part:
         """The states, into the arrays."""
         work = Work(self.plan, self.plan.hoisted)
         body = work.stages(self.plan.ahead, down=False)
-        return Part(tuple(work.heads(body, self._made(self.plan.ahead))))
+        return Part(tuple(together("forward", work.heads(body, self._made(self.plan.ahead)))))
 
     def backward(self) -> Part:
         """Gradients, and behind them the adjoints that they do not need."""
@@ -117,11 +123,13 @@ class _Functions:
         extra = work.stages(late, down=True)
         reached = {r.family for stage in self.plan.back for r in stage.rows} | set(self.plan.layout.places)
         grads = self._grads(work, reached)
-        adjoints = tuple(Output(name, self._adjoint(name, work, reached), ()) for name in self.model.defined)
+        adjoints = self.interface.returned(Output(name, self._adjoint(name, work, reached), _stack(e.left))
+                                           for name, e in self.model.defined.items())
         own = self._made(self.plan.back)
         first = work.heads(body, own, grads)
         known = {s.target.text for s in first if isinstance(s, Assign) and isinstance(s.target, Name)}
-        return Part(tuple(first), grads, tuple(work.heads(extra, own, adjoints, known)), adjoints)
+        second = work.heads(extra, own, adjoints, known)
+        return Part(tuple(together("backward", first, names_in(grads))), grads, tuple(second), adjoints)
 
     def _made(self, found: list[Stage]) -> set[MatrixSymbol]:
         """The arrays that a function makes for itself."""
@@ -141,11 +149,17 @@ class _Functions:
 
     def _grads(self, work: Work, reached: set[MatrixSymbol]) -> tuple[Output, ...]:
         targets = {v.name for v in self.model.targets}
-        found = [Output(p.name, Name(self.names.gradient(p.name)), axes(p)) for p in self.model.parameters]
-        found += [Output(v.name, self._adjoint(v.name, work, reached), ()) for v in self.model.inputs]
+        found = [Output(p.name, Name(self.names.gradient(p.name)), axes(p, self.names)) for p in self.model.parameters]
+        found += [Output(v.name, self._adjoint(v.name, work, reached), _stack(v)) for v in self.model.inputs]
         found += [Output(v.name, Name(self.names.gradient(v.name)), ()) for v in self.model.static]
-        return (*found, *(Output(initial_name(m), Name(self.names.gradient(initial_name(m))), ())
-                          for m in self.model.given if m.family.name not in targets))
+        found += [Output(initial_name(m), Name(self.names.gradient(initial_name(m))), ())
+                  for m in self.model.given if m.family.name not in targets]
+        return self.interface.returned(found)
+
+
+def _stack(symbol: Matrix) -> tuple[str | Expr, ...]:
+    """The axes of a family's stack."""
+    return "T", "B", symbol.shape[0]
 
 
 def _is_zero(s: Change) -> bool:

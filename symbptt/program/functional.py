@@ -6,38 +6,21 @@ and that a step hands on what the next one reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from sympy import MatrixSymbol
+from sympy import Expr, MatrixSymbol
 
 from symbptt.derivation import Derivation
-from symbptt.expr.build import plus
-from symbptt.expr.index import Index, t
-from symbptt.expr.nodes import ONE, At, Matrix
-from symbptt.expr.walk import substitute
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Call, Dimension, Entry, Name, Slice, Time, Turned, add, call
-from symbptt.program.emit import Located
-from symbptt.program.joined import Joined
-from symbptt.program.normal import offset, swapped
-from symbptt.program.objective import DIRECT, GIVEN, STATES
+from symbptt.program.array import Name
+from symbptt.program.flow import Flow, behind, needed
+from symbptt.program.interface import Interface
+from symbptt.program.options import PLAIN, Options
 from symbptt.program.plan import Plan
 from symbptt.program.sizes import axes
-from symbptt.program.stages import Hoist, Stage
-from symbptt.program.statements import Assign, Carried, Output, Scan, Statement, names_in
-from symbptt.program.system import Initial, Term
-from symbptt.program.words import batched
-
-
-@dataclass(frozen=True)
-class Flow:
-    """A function: its statements and what it returns; behind them those that only further results need."""
-
-    body: tuple[Statement, ...]
-    results: tuple[Output, ...]
-    extra: tuple[Statement, ...] = ()
-    extra_results: tuple[Output, ...] = ()
+from symbptt.program.statements import Output
+from symbptt.program.values import Values
 
 
 @dataclass(frozen=True)
@@ -48,16 +31,16 @@ class FunctionalProgram:
     backward: Flow
 
 
-def functional_program(derivation: Derivation, entrywise: bool = True,
+def functional_program(derivation: Derivation, options: Options = PLAIN, entrywise: bool = True,
                        reserved: Iterable[str] = ()) -> FunctionalProgram:
-    """The program of a derivation; `reserved` are names that the module needs for itself.
+    """The program of a derivation, as the options ask; `reserved` are names that the module needs for itself.
 
     With `entrywise` all that a loop does not change is computed before it; else what takes no product stays in it.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.
     """
-    plan = Plan(derivation, in_place=False, entrywise=entrywise, reserved=reserved)
+    plan = Plan(derivation, options, in_place=False, entrywise=entrywise, reserved=reserved)
     return FunctionalProgram(_forward(plan), _backward(plan))
 
 
@@ -65,8 +48,9 @@ def _forward(plan: Plan) -> Flow:
     values = Values(plan, plan.hoisted, frozenset())
     for stage in plan.ahead:
         values.stage(stage, down=False)
-    results = tuple(Output(name, values.stack(family), ()) for name, family in _families(plan).items())
-    return Flow(_needed(values.body, results), results)
+    results = Interface(plan.names).returned(Output(name, values.stack(family), _stack(family))
+                                             for name, family in _families(plan).items())
+    return Flow(needed(values.body, results), results)
 
 
 def _backward(plan: Plan) -> Flow:
@@ -83,9 +67,10 @@ def _backward(plan: Plan) -> Flow:
     for stage in plan.back:
         if not stage.families & plan.core.keys():
             values.stage(stage, down=True)
-    adjoints = tuple(Output(name, values.adjoint(name), ()) for name in plan.model.defined)
-    whole = _needed(values.body, (grads, adjoints))
-    body = _behind(whole, grads)
+    adjoints = Interface(plan.names).returned(Output(name, values.adjoint(name), _stack(family))
+                                              for name, family in _families(plan).items())
+    whole = needed(values.body, (grads, adjoints))
+    body = behind(whole, grads)
     return Flow(body, grads, tuple(s for s in whole if s not in body), adjoints)
 
 
@@ -96,274 +81,15 @@ def _families(plan: Plan) -> dict[str, MatrixSymbol]:
 def _grads(plan: Plan, values: Values) -> tuple[Output, ...]:
     model, names = plan.model, plan.names
     targets = {v.name for v in model.targets}
-    found = [Output(p.name, Name(names.gradient(p.name)), axes(p)) for p in model.parameters]
-    found += [Output(v.name, values.adjoint(v.name), ()) for v in model.inputs]
-    found += [Output(v.name, Name(names.gradient(v.name)), ()) for v in model.static]
-    return (*found, *(Output(initial_name(m), Name(names.gradient(initial_name(m))), ()) for m in model.given
-                      if m.family.name not in targets))
+    found = [Output(p.name, Name(names.gradient(p.name)), axes(p, names)) for p in model.parameters]
+    found += [Output(v.name, values.adjoint(v.name), _stack(v)) for v in model.inputs]
+    found += [Output(v.name, Name(names.gradient(v.name)), ("B", v.shape[0])) for v in model.static]
+    found += [Output(initial_name(m), Name(names.gradient(initial_name(m))), ("B", m.family.shape[0]))
+              for m in model.given if m.family.name not in targets]
+    return Interface(names).returned(found)
 
 
-def _targets(s: Statement) -> tuple[Name, ...]:
-    """What a statement defines."""
-    if isinstance(s, Scan):
-        return tuple(stack for stack, _ in s.made)
-    assert isinstance(s, Assign)
-    assert isinstance(s.target, Name)
-    return (s.target,)
+def _stack(family: MatrixSymbol) -> tuple[str | Expr, ...]:
+    return "T", "B", family.shape[0]
 
 
-def _needed(body: Iterable[Statement], results: object) -> tuple[Statement, ...]:
-    """The statements that the results rest on; of a scan the stacks that something reads."""
-    kept: list[Statement] = []
-    used = set(names_in(results))
-    for s in reversed(tuple(body)):
-        if not used.intersection(name.text for name in _targets(s)):
-            continue
-        if isinstance(s, Scan):
-            s = replace(s, made=tuple((stack, step) for stack, step in s.made if stack.text in used))
-            s = _without_idle(s)
-        kept.append(s)
-        used |= names_in(s)
-    return tuple(reversed(kept))
-
-
-def _behind(body: Iterable[Statement], results: object) -> tuple[Statement, ...]:
-    """The statements that the results rest on, as they are."""
-    kept: list[Statement] = []
-    used = set(names_in(results))
-    for s in reversed(tuple(body)):
-        if used.intersection(name.text for name in _targets(s)):
-            kept.append(s)
-            used |= names_in(s)
-    return tuple(reversed(kept))
-
-
-def _without_idle(s: Scan) -> Scan:
-    """A scan without what no later step and no stack needs."""
-    used = {step.text for _, step in s.made}
-    while True:
-        body = [a for a in s.body if isinstance(a.target, Name) and a.target.text in used]
-        more = used | {name for a in body for name in names_in(a.value)} | {
-            c.following.text for c in s.carried if c.name.text in used}
-        if more == used:
-            break
-        used = more
-    return replace(s, body=tuple(body), carried=tuple(c for c in s.carried if c.name.text in used),
-                   given=tuple((step, stack) for step, stack in s.given if step.text in used))
-
-
-class Values:
-    """The statements of one function, and the names of what they have computed."""
-
-    def __init__(self, plan: Plan, hoist: Hoist, known: frozenset[str]) -> None:
-        self.plan, self.names, self.model = plan, plan.names, plan.model
-        self.states = known
-        self.body: list[Statement] = []
-        self.found: dict[tuple[str, str, int], Name] = {}
-        self.inside: frozenset[MatrixSymbol] = frozenset()
-        self.carried: dict[tuple[MatrixSymbol, int], Name] = {}
-        self.given: dict[tuple[MatrixSymbol, int], Name] = {}
-        self.once = Located(self.names, self.at, plan.batch)
-        self.step = Located(self.names, self._in_step, plan.batch)
-        self.whole = Located(self.names, self._rows_of, plan.count)
-        shapes = {self.names.own(p.name): p.shape for p in self.model.parameters if p.shape[1] != ONE}
-        self.joined = Joined(shapes, lambda key, hint: self.names.add("joined", key, hint))
-        self._constants(hoist)
-
-    def _constants(self, hoist: Hoist) -> None:
-        """What has no time: for all steps at once, what belongs to samples is repeated."""
-        for s in self.plan.static:
-            self._tiled(str(s), Name(self.names.own(str(s))))
-        for e, symbol in hoist.constants.items():
-            local = self.plan.systems.local[symbol.name]
-            self._say(Name(local), self.once.rows(e))
-            for lower in (self.once, self.step, self.whole):
-                lower.symbols[symbol.name] = local
-            if batched(e, self.plan.static):
-                for lower in (self.once, self.step, self.whole):
-                    lower.static.add(symbol.name)
-                self._tiled(symbol.name, Name(local))
-
-    def _tiled(self, name: str, value: Name) -> None:
-        local = self.names.add("tiled", name, f"{name}_rows")
-        self._say(Name(local), call("tiled", value))
-        self.whole.symbols[name] = local
-
-    def _say(self, target: Name, value: Array, labels: tuple[str, ...] = ()) -> Name:
-        """A statement; what may be a result has memory of its own."""
-        self.body.append(Assign(target, call("copy", value) if _looks_into(value) else value, labels))
-        return target
-
-    def _local(self, family: MatrixSymbol) -> str:
-        return self.plan.systems.local.get(family.name) or self.names.own(family.name)
-
-    def _read(self, family: MatrixSymbol) -> Array | None:
-        """Where a family comes from that this function does not compute."""
-        direct = {symbol: name for name, symbol in self.plan.systems.directs.items()}
-        if family in direct:
-            return Entry(DIRECT, direct[family])
-        name = str(family.name)
-        if name in self.states:
-            return Entry(STATES, name)
-        if name in {v.name for v in self.model.targets}:
-            return call("in one dtype", Entry(GIVEN, name))
-        return Entry(GIVEN, name) if name in {v.name for v in self.model.inputs} else None
-
-    def stack(self, family: MatrixSymbol, later: int = 0) -> Name:
-        """All steps of a family, or of what it is so many steps later, (T, B, size)."""
-        key = ("stack", str(family.name), later)
-        if key not in self.found:
-            local = self._local(family)
-            if later:
-                name = self.names.add("shifted", f"{local} {later}", _shifted(local, later))
-                value: Array = call("stack ahead", Time(Index(later)), self.stack(family)) if later > 0 else call(
-                    "stack behind", Time(Index(-later)), self.stack(family),
-                    *(self.at(At(family, Index(-k))) for k in range(-later)))
-            elif ("rows", str(family.name), 0) in self.found:
-                name, value = local, call("as steps", self.found["rows", str(family.name), 0], Dimension("T"),
-                                          Dimension(self.plan.batch), Dimension(family.shape[0]))
-            else:
-                read = self._read(family)
-                assert read is not None, f"{family} has not been computed"
-                name, value = local, read
-            self.body.append(Assign(Name(name), value))
-            self.found[key] = Name(name)
-        return self.found[key]
-
-    def rows(self, family: MatrixSymbol, later: int = 0) -> Name:
-        """The same as rows of T·B samples, (N, size)."""
-        key = ("rows", str(family.name), later)
-        if key not in self.found:
-            stack = self.stack(family, later)
-            name = self.names.add("rows", f"{family.name} {later}", _shifted(f"{self._local(family)}_rows", later))
-            self.found[key] = self._say(Name(name), call("as rows", stack, Dimension(self.plan.count),
-                                                         Dimension(family.shape[0])))
-        return self.found[key]
-
-    def _rows_of(self, member: At) -> Array:
-        return self.rows(member.family, offset(member)) if member.time.terms else self.at(member)
-
-    def at(self, member: At) -> Array:
-        """The value at a time that is a number; behind the last step it is zero."""
-        family, time = member.family, member.time.const
-        assert not member.time.terms, f"{member} stands outside all steps"
-        if time >= 1:
-            return call("step or zeros", self.stack(family), Time(member.time))
-        key = ("before", str(family.name), time)
-        if key not in self.found:
-            found = next((m for m in self.model.initial if m == member), None)
-            assert found is not None, f"{member} has no value"
-            local = self.names.add("before", initial_name(member), f"given_{initial_name(member)}")
-            equation = next((e for e in self.model.computed if e.left == found), None)
-            if equation is None:
-                self.body.append(Assign(Name(local), Entry(GIVEN, initial_name(member))))
-            else:
-                local = self.names.own(initial_name(member))
-                label = self.plan.derivation.label("model", initial_name(member))
-                self._say(Name(local), self.once.stored(equation.right), (label,))
-            self.found[key] = Name(local)
-        return self.found[key]
-
-    def stage(self, stage: Stage, down: bool) -> None:
-        """Rows that are computed together."""
-        if stage.loop:
-            self._scan(stage, down)
-            return
-        for row in stage.rows:
-            name = self.names.add("rows", f"{row.family.name} 0", f"{self._local(row.family)}_rows")
-            self.found["rows", str(row.family.name), 0] = self._say(Name(name), self.whole.stored(row.right),
-                                                                    row.labels)
-
-    def _scan(self, stage: Stage, down: bool) -> None:
-        self.inside, self.carried, self.given = stage.families, {}, {}
-        body: list[Assign] = []
-        for row in stage.rows:
-            value = self.step.stored(row.right)
-            body.append(Assign(self._step_name(row.family, 0), value, row.labels))
-        body = self.joined.body(body)
-        handed: list[Carried] = []
-        for family in dict.fromkeys(f for f, _ in self.carried):
-            sign = 1 if down else -1
-            most = max(abs(k) for f, k in self.carried if f == family)
-            for k in range(1, most + 1):
-                start = call("zeros", Dimension(self.plan.batch), Dimension(family.shape[0])) if down else self.at(
-                    At(family, Index(1 - k)))
-                handed.append(Carried(self._step_name(family, sign * k), start,
-                                      self._step_name(family, sign * (k - 1))))
-        given = tuple((name, self.stack(family, later)) for (family, later), name in self.given.items())
-        made = tuple((Name(self._local(row.family)), self._step_name(row.family, 0)) for row in stage.rows)
-        known = {s.target for s in self.body if isinstance(s, Assign)}
-        self.body += [s for s in self.joined.stacked.values() if s.target not in known]
-        self.body.append(Scan(tuple(handed), given, tuple(body), made, down))
-        for row in stage.rows:
-            self.found["stack", str(row.family.name), 0] = Name(self._local(row.family))
-
-    def _step_name(self, family: MatrixSymbol, later: int) -> Name:
-        local = self._local(family)
-        tail = "t" if not later else ("after" if later > 0 else "before") + (f"_{abs(later)}" if abs(later) > 1 else "")
-        return Name(self.names.add("step", f"{local} {later}", f"{local}_{tail}"))
-
-    def _in_step(self, member: At) -> Array:
-        if not member.time.terms:
-            return self.at(member)
-        family, later = member.family, offset(member)
-        name = self._step_name(family, later)
-        if family not in self.inside:
-            self.given[family, later] = name
-        elif later:
-            self.carried[family, later] = name
-        return name
-
-    def initial(self, member: At, found: Initial) -> None:
-        """The gradient of a value before the first step."""
-        values = [substitute(e, {t: member.time}) for e in found.messages]
-        whole = swapped(plus([*values, *found.once], like=member), self._before)
-        target = Name(self.names.gradient(initial_name(member)))
-        self._say(target, self.once.stored(whole), found.labels)
-
-    def _before(self, e: Matrix) -> Matrix | None:
-        """What stands in a family that was made, at a time before the first, where it has no step."""
-        row = self.plan.systems.normal.rows.get(e.family) if isinstance(e, At) else None
-        if row is None or e.time.terms or e.time.const > 0:
-            return None
-        return swapped(substitute(row.right, {t: e.time}), self._before)
-
-    def gradient(self, name: str, listed: list[Term], labels: tuple[str, ...]) -> None:
-        """The gradient of a parameter or a static column, summed over the steps."""
-        symbol = next(p for p in (*self.model.parameters, *self.model.static) if p.name == name)
-        groups: Mapping[Located, list[Matrix]] = {
-            self.whole: [x.value for x in listed if x.every_step], self.once: [x.value for x in listed
-                                                                             if not x.every_step]}
-        parts: list[Array] = []
-        for lower, found in groups.items():
-            if not found:
-                continue
-            if name in self.plan.static:
-                rows = lower.stored(plus(found))
-                parts.append(rows if lower is self.once else call(
-                    "sum over steps", rows, Dimension(self.plan.batch), Dimension(symbol.shape[0])))
-                continue
-            for span, value in lower.gradient(plus(found)):
-                among = "put among" if symbol.shape[1] == ONE else "put among rows"
-                parts.append(value if span is None else call(among, value, Dimension(span[0]),
-                                                             Dimension(symbol.shape[0])))
-        nothing = call("zeros like", Name(self.names.own(name)))
-        self._say(Name(self.names.gradient(name)), add(parts) if parts else nothing, labels)
-
-    def adjoint(self, name: str) -> Array:
-        """The stack of ∂L/∂v_t."""
-        symbol = self.plan.systems.adjoints[name]
-        key = str(symbol.name)
-        if any((kind, key, 0) in self.found for kind in ("stack", "rows")):
-            return self.stack(symbol)
-        return call("zeros", Dimension("T"), Dimension(self.plan.batch), Dimension(symbol.shape[0]))
-
-
-def _looks_into(value: Array) -> bool:
-    """Whether a value is part of another array, or all of it."""
-    return isinstance(value, Name | Slice | Turned) or (
-        isinstance(value, Call) and value.function in ("spread", "step or zeros", "only row"))
-
-
-def _shifted(name: str, later: int) -> str:
-    return f"{name}_{'next' if later > 0 else 'back'}_{abs(later)}" if later else name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, groupby, pairwise
 
 from sympy import Expr, MatrixSymbol, S
 
@@ -34,15 +34,36 @@ class Place:
 
 @dataclass
 class Layout:
-    """Where families stand, and the stacked parameters: symbol -> the parts, from the top."""
+    """Where families stand, and the stacked parameters: symbol -> the parts, from the top.
+
+    Arrays that are scratch hold one step alone. The marks of an array are where its families begin and end, in order.
+    """
 
     places: dict[MatrixSymbol, Place] = field(default_factory=dict)
     stacked: dict[MatrixSymbol, tuple[Matrix, ...]] = field(default_factory=dict)
     titles: dict[Place, MatrixSymbol] = field(default_factory=dict)
+    scratch: set[MatrixSymbol] = field(default_factory=set)
+    marks: dict[MatrixSymbol, list[Expr]] = field(default_factory=dict)
 
     def title(self, place: Place) -> MatrixSymbol:
         """The family after which a place is called."""
         return self.titles.get(place) or place.base
+
+    def span(self, place: Place) -> tuple[int, int]:
+        """From which to which of the marks of its array a place reaches, whatever the sizes are."""
+        marks = self.marks.get(place.base, [S.Zero, place.base.shape[0]])
+        return marks.index(place.lo), marks.index(place.hi)
+
+    def overlap(self, a: Place, b: Place) -> bool:
+        """Whether two places have a column in common."""
+        if a.base != b.base:
+            return False
+        (lo, hi), (start, end) = self.span(a), self.span(b)
+        return lo < end and start < hi
+
+    def number(self, family: MatrixSymbol) -> int:
+        """Where a family's columns begin among those of its array, counted in marks."""
+        return self.span(self.place(family))[0]
 
     def place(self, family: MatrixSymbol) -> Place:
         """Its place; an array of its own if nothing else was said."""
@@ -51,11 +72,26 @@ class Layout:
 
 @dataclass(frozen=True)
 class Affine:
-    """A sum of products and of letters: the operands, the matrices in front of them, what else is added."""
+    """A sum of products and more: the operands, the matrices in front of them, what else is added."""
 
     operands: tuple[At, ...]
     matrices: tuple[Matrix, ...]
     rest: tuple[Matrix, ...]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A row of a loop with a product: its function, its sum, what of that is outside the loop and what inside.
+
+    It is late if what it adds is of the loop and of the same step.
+    """
+
+    row: Row
+    name: str
+    affine: Affine
+    rest: tuple[Matrix, ...]
+    inner: tuple[Matrix, ...]
+    late: bool
 
 
 class Fusion:
@@ -65,11 +101,11 @@ class Fusion:
         self.normal, self.layout = normal, layout
 
     def affine(self, e: Matrix) -> Affine | None:
-        """The parts of a sum of products and letters, the products in a fixed order; None for all else."""
+        """The parts of a sum with products, these in a fixed order; None for all else."""
         summands = e.args if type(e) is Plus else (e,)
         products = sorted((a for a in summands if product(a, self.normal.static)), key=lambda a: str(a.args[1]))
         rest = tuple(a for a in summands if not product(a, self.normal.static))
-        if not products or not all(isinstance(a, At | MatrixSymbol) for a in rest):
+        if not products:
             return None
         return Affine(tuple(p.args[1] for p in products), tuple(p.args[0] for p in products), rest)
 
@@ -90,6 +126,7 @@ class Fusion:
         """One array whose columns are these families, in order."""
         width = sum((f.shape[0] for f in families), S.Zero)
         base = self.normal.fresh(hint, Zero(width, ONE))
+        self.layout.marks[base] = list(accumulate((f.shape[0] for f in families), initial=S.Zero))
         start: Expr = S.Zero
         for f in families:
             self.layout.places[f] = Place(base, start, start + f.shape[0])
@@ -110,71 +147,83 @@ class Fusion:
         return done
 
     def _gates(self, stage: Stage, uses: Mapping[MatrixSymbol, int], extra: list[Row]) -> Stage:
-        groups: dict[tuple[At, ...], list[tuple[Row, str, Affine]]] = {}
+        groups: dict[tuple[At, ...], list[Gate]] = {}
         for row in stage.rows:
             name, body = (str(row.right.args[0]), row.right.args[1]) if type(row.right) is Apply else ("", row.right)
             affine = self.affine(body)
-            if affine is not None and row.family not in self.layout.places \
-                    and not any(m.family in stage.families for a in affine.rest for m in members(a)):
-                groups.setdefault(affine.operands, []).append((row, name, affine))
+            if affine is not None and row.family not in self.layout.places and row.family.shape[0] != ONE:
+                inner = [a for a in affine.rest if any(m.family in stage.families for m in members(a))]
+                late = any(m.family in stage.families and offset(m) == 0 for a in inner for m in members(a))
+                rest = tuple(a for a in affine.rest if a not in inner)
+                groups.setdefault(affine.operands, []).append(Gate(row, name, affine, rest, tuple(inner), late))
         replaced: dict[MatrixSymbol, list[Row]] = {}
         for group in groups.values():
-            if len(group) > 1 and all(row.family.shape[0] != ONE for row, _, _ in group):
+            if len(group) > 1:
                 self._fused(group, replaced, uses, extra)
         return Stage(tuple(r for row in stage.rows for r in replaced.get(row.family, [row])), True)
 
-    def _fused(self, group: list[tuple[Row, str, Affine]], replaced: dict[MatrixSymbol, list[Row]],
-               uses: Mapping[MatrixSymbol, int], extra: list[Row]) -> None:
-        first = group[0][0].family
-        names = list(dict.fromkeys(name for _, name, _ in group))
-        group = sorted(group, key=lambda entry: names.index(entry[1]))
-        families = [row.family for row, _, _ in group]
-        base = self.beside(families, "_".join(str(f.name) for f in families))
-        whole = self.normal.fresh(f"{base.name}_sum", base)
-        self.layout.places[whole] = Place(base, S.Zero, base.shape[0])
-        products = [Times(self.stack(tuple(a.matrices[k] for _, _, a in group)), u)
-                    for k, u in enumerate(group[0][2].operands)]
-        rest = self._rest(group, uses, base, extra)
-        summands = [*rest, *products]
-        rows = [Row(whole, summands[0] if len(summands) == 1 else Plus(*summands))]
-        for name in names:
-            own = [(row, a) for row, n, a in group if n == name]
-            labels = tuple(label for row, _ in own for label in row.labels)
-            lo = self.layout.places[own[0][0].family].lo
-            hi = self.layout.places[own[-1][0].family].hi
-            place = Place(base, lo, hi)
-            title = own[0][0].family if len(own) == 1 else base if len(own) == len(group) else None
-            joined = title or self.normal.fresh("_".join(str(row.family.name) for row, _ in own), Zero(hi - lo, ONE))
-            before = self.normal.fresh(f"{joined.name}_in", joined)
-            self.layout.places[before] = place
-            if joined != base:
-                self.layout.places[joined] = place
-                self.layout.titles[place] = joined
-            if name:
-                rows.append(Row(joined, Apply(own[0][0].right.args[0], At(before, NOW)), labels))
-        for row, _, _ in group:
-            replaced[row.family] = []
-        replaced[first] = rows
+    def _fused(self, group: list[Gate], replaced: dict[MatrixSymbol, list[Row]], uses: Mapping[MatrixSymbol, int],
+               extra: list[Row]) -> None:
+        """One product for the group, in scratch; what is early and has a function in common takes that in one."""
+        first = group[0].row.family
+        names = list(dict.fromkeys(g.name for g in group))
+        group = sorted(group, key=lambda g: (names.index(g.name), g.late))
+        whole = self.normal.fresh("products", Zero(sum((g.row.family.shape[0] for g in group), S.Zero), ONE))
+        self.layout.scratch.add(whole)
+        self.layout.marks[whole] = list(accumulate((g.row.family.shape[0] for g in group), initial=S.Zero))
+        products = [Times(self.stack(tuple(g.affine.matrices[k] for g in group)), u)
+                    for k, u in enumerate(group[0].affine.operands)]
+        rows = [Row(whole, products[0] if len(products) == 1 else Plus(*products))]
+        start: Expr = S.Zero
+        for together in _runs(group):
+            end = start + sum((g.row.family.shape[0] for g in together), S.Zero)
+            mine = At(self.part(whole, start, end), NOW)
+            start = end
+            row = together[0].row
+            if len(together) > 1:
+                found = self._joined(together, mine, uses, extra)
+            else:
+                body = Plus(*together[0].affine.rest, mine) if together[0].affine.rest else mine
+                found = [Row(row.family, Apply(row.right.args[0], body) if together[0].name else body, row.labels)]
+            if together[0].late:
+                replaced[row.family] = found
+            else:
+                rows += found
+                replaced |= {g.row.family: [] for g in together}
+        replaced[first] = [*rows, *replaced.get(first, [])]
 
-    def _rest(self, group: list[tuple[Row, str, Affine]], uses: Mapping[MatrixSymbol, int], base: MatrixSymbol,
+    def _joined(self, group: list[Gate], product_: At, uses: Mapping[MatrixSymbol, int], extra: list[Row]) -> list[Row]:
+        """The rows of gates side by side: what one of them adds alone, then the function of all."""
+        families = [g.row.family for g in group]
+        base = self.beside(families, "_".join(str(f.name) for f in families))
+        rest = self._rest(group, uses, base, extra)
+        rows = []
+        for g in group:
+            if g.inner:
+                own = self.normal.fresh(f"{g.row.family.name}_in", g.row.family)
+                self.layout.places[own] = self.layout.places[g.row.family]
+                rows.append(Row(own, Plus(At(own, NOW), *g.inner)))
+        labels = tuple(label for g in group for label in g.row.labels)
+        body = Plus(*rest, product_) if rest else product_
+        return [*rows, Row(base, Apply(group[0].row.right.args[0], body), labels)]
+
+    def _rest(self, group: list[Gate], uses: Mapping[MatrixSymbol, int], base: MatrixSymbol,
               extra: list[Row]) -> list[Matrix]:
         """What is added to the products, as one column: made where the sum will stand, or stacked parameters."""
-        rests = [a.rest for _, _, a in group]
-        if not any(rests):
+        if not any(g.affine.rest for g in group):
             return []
-        if all(len(r) == 1 and isinstance(r[0], MatrixSymbol) for r in rests):
-            return [self.stack(tuple(r[0] for r in rests))]
-        for (row, _, _), rest in zip(group, rests, strict=True):
-            place = self.layout.places[row.family]
+        if all(len(g.rest) == 1 and isinstance(g.rest[0], MatrixSymbol) and not g.inner for g in group):
+            return [self.stack(tuple(g.rest[0] for g in group))]
+        for g in group:
+            family, rest, place = g.row.family, g.rest, self.layout.places[g.row.family]
             alone = len(rest) == 1 and isinstance(rest[0], At) and rest[0].time == NOW \
                 and uses.get(rest[0].family, 0) == 1 and rest[0].family not in self.layout.places
             if alone:
                 self.layout.places[rest[0].family] = place
                 continue
-            made = self.normal.fresh(f"{row.family.name}_rest", row.family)
+            made = self.normal.fresh(f"{family.name}_rest", family)
             self.layout.places[made] = place
-            extra.append(Row(made, Zero(*row.family.shape) if not rest else
-                             rest[0] if len(rest) == 1 else Plus(*rest)))
+            extra.append(Row(made, Zero(*family.shape) if not rest else rest[0] if len(rest) == 1 else Plus(*rest)))
         before = self.normal.fresh(f"{base.name}_rest", base)
         self.layout.places[before] = Place(base, S.Zero, base.shape[0])
         return [At(before, NOW)]
@@ -223,7 +272,7 @@ class Fusion:
                     if place is not None and place.base == base:
                         groups.setdefault(a.args[1].time, []).append(a)
             for time, group in groups.items():
-                ordered = sorted(group, key=lambda a: place_key(self.layout, a.args[1].family))
+                ordered = sorted(group, key=lambda a: self.layout.number(a.args[1].family))
                 spans = [self.layout.places[a.args[1].family] for a in ordered]
                 if not adjoining(spans):
                     continue
@@ -252,15 +301,16 @@ class Fusion:
         for stage in found:
             for row in () if stage.loop else stage.rows:
                 affine = self.affine(row.right)
-                if affine is not None and len(affine.rest) < 2 and not any(isinstance(r, At) for r in affine.rest):
+                rest = affine.rest if affine is not None else ()
+                if affine is not None and len(rest) < 2 and all(isinstance(r, MatrixSymbol) for r in rest):
                     place = self.layout.places.get(row.family)
-                    key = (affine.operands, len(affine.rest), place.base if place is not None else None)
+                    key = (affine.operands, len(rest), place.base if place is not None else None)
                     groups.setdefault(key, []).append(row)
         replaced: dict[MatrixSymbol, Row | None] = {}
         for rows in groups.values():
             if self.layout.places.get(rows[0].family) is None:
                 continue
-            ordered = sorted(rows, key=lambda r: place_key(self.layout, r.family))
+            ordered = sorted(rows, key=lambda r: self.layout.number(r.family))
             spans = [self.layout.places[r.family] for r in ordered]
             if not adjoining(spans):
                 continue
@@ -287,7 +337,8 @@ class Fusion:
         for stage in found:
             for row in stage.rows if stage.loop else ():
                 right = row.right.args[1] if type(row.right) is Apply else row.right
-                if type(right) not in (Plus, Hadamard):
+                # Columns among others are slow to work on: what comes before the result is made in an array of its own.
+                if type(right) not in (Plus, Hadamard) or not self.layout.place(row.family).whole:
                     continue
                 for a in right.args:
                     if isinstance(a, At) and a.time == NOW and a.family in made and uses.get(a.family, 0) == 1 \
@@ -301,11 +352,10 @@ def adjoining(spans: Sequence[Place]) -> bool:
     return len(spans) > 1 and all(p.hi == q.lo for p, q in pairwise(spans))
 
 
-def place_key(layout: Layout, family: MatrixSymbol) -> int:
-    """The number of a family's columns among those of its array, from the left."""
-    base = layout.places[family].base
-    starts = list(dict.fromkeys(p.lo for p in layout.places.values() if p.base == base))
-    return sorted(starts, key=lambda s: s.subs(dict.fromkeys(s.free_symbols, 1))).index(layout.places[family].lo)
+def _runs(group: Iterable[Gate]) -> Iterator[list[Gate]]:
+    """The gates as they are joined: those that have a function and are early by their function, others alone."""
+    for _, found in groupby(group, lambda g: (g.name, "" if g.name and not g.late else str(g.row.family))):
+        yield list(found)
 
 
 def _common(names: list[str]) -> str:

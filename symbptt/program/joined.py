@@ -16,18 +16,21 @@ Shapes = Mapping[str, tuple[Expr, Expr]]
 
 @dataclass(frozen=True)
 class Product:
-    """column @ matrixᵀ, or column @ matrix, of a matrix of parameters that is called by its name."""
+    """column @ matrixᵀ (`forward`), or column @ matrix, of a matrix of parameters that is called by its name."""
 
     column: Array
     matrix: str
-    turned: bool
+    forward: bool
 
 
 class Joined:
-    """The joining in one function; `shapes` holds rows and columns of the parameters by their local names."""
+    """The joining in one function; `shapes` holds rows and columns of the parameters by their local names.
 
-    def __init__(self, shapes: Shapes, name: Callable[[str, str], str]) -> None:
-        self.shapes, self.name = shapes, name
+    Arrays of parameters hold them as they are or, where `aside`, turned.
+    """
+
+    def __init__(self, shapes: Shapes, aside: bool, name: Callable[[str, str], str]) -> None:
+        self.shapes, self.aside, self.name = shapes, aside, name
         self.stacked: dict[tuple[str, ...], Assign] = {}
 
     def body(self, body: list[Assign]) -> list[Assign]:
@@ -37,11 +40,15 @@ class Joined:
     def _product(self, e: object) -> Product | None:
         if isinstance(e, MatMul) and len(e.args) == 2 and isinstance(e.args[0], Name):
             column, right = e.args
-            turned = isinstance(right, Turned)
+            forward = isinstance(right, Turned) != self.aside
             matrix = right.body if isinstance(right, Turned) else right
             if isinstance(matrix, Name) and matrix.text in self.shapes:
-                return Product(column, matrix.text, turned)
+                return Product(column, matrix.text, forward)
         return None
+
+    def _right(self, matrix: Name, forward: bool) -> Array:
+        """What stands behind the column in a product."""
+        return Turned(matrix) if forward != self.aside else matrix
 
     def _stack(self, matrices: tuple[str, ...]) -> Name:
         """Matrices below one another, made once."""
@@ -49,7 +56,8 @@ class Joined:
             hint = "_".join(matrices)
             hint = hint if len(hint) <= 24 else f"{matrices[0]}_to_{matrices[-1]}"
             local = Name(self.name("stacked " + " ".join(matrices), hint))
-            self.stacked[matrices] = Assign(local, call("stacked parameters", Rows((tuple(map(Name, matrices)),))))
+            function = "parameters side by side" if self.aside else "stacked parameters"
+            self.stacked[matrices] = Assign(local, call(function, Rows((tuple(map(Name, matrices)),))))
         target = self.stacked[matrices].target
         assert isinstance(target, Name)
         return target
@@ -57,11 +65,11 @@ class Joined:
     def _sums(self, e: Any) -> Any:
         """Σ_k δ_k @ U_k as one product of the δ beside one another with the U below one another."""
         if isinstance(e, Add):
-            found = [(a, p) for a in e.args if (p := self._product(a)) is not None and not p.turned]
+            found = [(a, p) for a in e.args if (p := self._product(a)) is not None and not p.forward]
             widths = {self.shapes[p.matrix][1] for _, p in found}
             if len(found) > 1 and len(widths) == 1:
                 columns = call("beside", Rows((tuple(p.column for _, p in found),)))
-                whole = MatMul((columns, self._stack(tuple(p.matrix for _, p in found))))
+                whole = MatMul((columns, self._right(self._stack(tuple(p.matrix for _, p in found)), False)))
                 rest = [a for a in e.args if all(a is not b for b, _ in found)]
                 return Add((*rest, whole)) if rest else whole
         return _mapped(e, self._sums)
@@ -72,7 +80,7 @@ class Joined:
         for s in body:
             for p in self._products(s.value):
                 listed = groups.setdefault(p.column, [])
-                if p.turned and p.matrix not in listed:
+                if p.forward and p.matrix not in listed:
                     listed.append(p.matrix)
         table: dict[object, Array] = {}
         heads: dict[str, Assign] = {}
@@ -82,11 +90,11 @@ class Joined:
             assert isinstance(column, Name)
             stack = self._stack(tuple(matrices))
             product = Name(self.name(f"product {stack.text} {column.text}", f"{stack.text}_{column.text}"))
-            heads[column.text] = Assign(product, MatMul((column, Turned(stack))))
+            heads[column.text] = Assign(product, MatMul((column, self._right(stack, True))))
             start, whole = S.Zero, sum((self.shapes[m][0] for m in matrices), S.Zero)
             for m in matrices:
                 stop = start + self.shapes[m][0]
-                table[MatMul((column, Turned(Name(m))))] = sliced(product, "last", (start, stop), whole)
+                table[MatMul((column, self._right(Name(m), True)))] = sliced(product, "last", (start, stop), whole)
                 start = stop
         done: list[Assign] = []
         for s in body:

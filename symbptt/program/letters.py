@@ -9,7 +9,7 @@ from sympy import Expr, MatrixSymbol, Symbol
 from symbptt.expr.index import Index, IndexVar, index
 from symbptt.expr.nodes import Adjoint, At, Direct, LossGradient, Matrix
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Member, Name
+from symbptt.program.array import Array, Member, Name, Turned
 from symbptt.program.names import Names
 
 
@@ -18,7 +18,7 @@ class Letters:
 
     `known` names what stands for a node as a whole: the stack of a loss gradient or of a family that a loss reads.
     `letters` names the variable of each letter of a closed form, `indices` the variable of each bound index, `static`
-    the symbols without a time that have samples.
+    the symbols without a time that have samples, `turned` those of matrices whose array is their transpose.
     """
 
     def __init__(self, names: Names, known: Mapping[Matrix, str] | None = None) -> None:
@@ -26,7 +26,7 @@ class Letters:
         self.known = dict(known or {})
         self.letters: dict[str, str] = {}
         self.indices: dict[IndexVar, Index] = {}
-        self.static = set(names.static)
+        self.static, self.turned = set(names.static), set(names.turned)
         self.batch = names.batch
 
     def number(self, c: Expr) -> Expr:
@@ -54,7 +54,8 @@ class Letters:
             case LossGradient():
                 return None
             case MatrixSymbol():
-                return Name(self._named(e))
+                name = Name(self._named(e))
+                return Turned(name) if e.name in self.turned else name
         return None
 
     def _named(self, symbol: MatrixSymbol) -> str:

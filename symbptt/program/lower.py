@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sympy import Expr, S
+from sympy import Expr, MatrixSymbol, S
 
 from symbptt.expr.nodes import (
     ONE,
@@ -24,6 +24,7 @@ from symbptt.program.array import (
     Array,
     Dimension,
     Mapped,
+    Name,
     Rows,
     Time,
     Turned,
@@ -33,8 +34,11 @@ from symbptt.program.array import (
     matmul,
     multiply,
     scaled,
+    sliced,
+    turn,
 )
 from symbptt.program.matrices import Matrices, NoArrayFormError
+from symbptt.program.statements import Target
 from symbptt.program.words import Word, batched, constant, diagonal, even, picked, placed, plain, rebuilt, turned, words
 
 __all__ = ["Lowering", "NoArrayFormError"]
@@ -84,6 +88,13 @@ class Lowering(Matrices):
             yield None, add([self.summed(a) for a in whole])
         for span, values in parts.items():
             yield span, add(values)
+
+    def placed_gradient(self, target: Name, symbol: MatrixSymbol, value: Matrix) -> Iterator[tuple[Target, Array]]:
+        """The pieces of the gradient of a parameter, each with the part of its array in which it stands."""
+        aside = symbol.name in self.turned
+        for span, part in self.gradient(value):
+            place = target if span is None else sliced(target, "columns" if aside else "rows", span, symbol.shape[0])
+            yield place, turn(part) if aside else part
 
     def summed(self, e: Matrix) -> Array:
         """A matrix or a column in the shape of a parameter's array, summed over the samples; once if it has none."""

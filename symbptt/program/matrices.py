@@ -187,7 +187,9 @@ class Matrices(Letters):
 
     def _transposed(self, e: Matrix) -> Array:
         body = self.matrix(e.args[0])
-        return call("swapped", body) if batched(e, self.static) else Turned(body)
+        if batched(e, self.static):
+            return call("swapped", body)
+        return body.body if isinstance(body, Turned) else Turned(body)
 
     def _blocks(self, e: Block) -> Array:
         cells = Rows(tuple(tuple(map(self._cell, row)) for row in e.rows))

@@ -9,25 +9,34 @@ from collections.abc import Iterable
 
 from symbptt.derivation import Derivation
 from symbptt.model.spec import initial_name
+from symbptt.program.options import PLAIN, Options
+from symbptt.program.packed import packs
 
 FIXED = ("T", "t", "L", "np", "npt", "sys", "Any", "Array", "Steps", "Loss", "Callable", "Mapping", "annotations",
          "params", "data", "states", "direct", "loss", "given", "size", "dtype", "values", "grads", "adjoints",
          "forward", "backward", "value_and_grad", "hidden_gradients_closed_form", "check", "PARAMETERS", "DATA",
          "STATES", "DIRECT", "CONSTANTS", "TARGETS", "CLOCK", "CHECKED_SIZES", "SCHEDULE", "schedule",
-         "other", "arrays", "every")
+         "DTYPE", "PACKED", "inside",
+         "TRUNCATE", "EARLIER",
+         "other", "arrays", "every", "buffers")
 """What every generated module calls its own things; a model's name that is one of these gets an underscore."""
 
 UNAVAILABLE = frozenset({*FIXED, *keyword.kwlist, *dir(builtins)})
 
 
 class Names:
-    """Local names by what they stand for; `reserved` are further names that a module needs for itself."""
+    """Local names by what they stand for, and the options of the program in which they stand.
 
-    def __init__(self, derivation: Derivation, reserved: Iterable[str] = ()) -> None:
-        model = derivation.model
+    `reserved` are further names that a module needs for itself.
+    """
+
+    def __init__(self, derivation: Derivation, options: Options = PLAIN, reserved: Iterable[str] = ()) -> None:
+        model, self.options = derivation.model, options
         self._taken = {*UNAVAILABLE, *reserved}
         self._given: dict[tuple[str, str], str] = {}
         earlier = [initial_name(member) for member in model.initial]
+        self.packs = packs(model, options.fused)
+        self.turned = frozenset(str(p.name) for p in model.parameters if p.shape[1] != 1 and options.turned)
         self.static = frozenset(str(s.name) for s in model.static)
         variables = [*(p.name for p in model.parameters), *(s.name for s in model.static), *model.families]
         for name in (*variables, *(c.name for c in model.constants), *(c.name for c in model.counts.values())):

@@ -142,7 +142,9 @@ class Objective:
             self.lower.known[LossGradient(loss, Integer(k))] = local
             listed.append(Name(local))
         arguments = tuple(self._stack(a) for a in loss.args[1:])
-        return LossCall(values, tuple(listed), loss.name, arguments, self._carrying(loss))
+        mask = self.names.options.mask
+        kept = None if mask is None else Name(self.lower.known[At(self.model.families[mask], t)])
+        return LossCall(values, tuple(listed), loss.name, arguments, self._carrying(loss), kept)
 
     def _named(self, loss: Loss) -> tuple[Name, int, str]:
         count = sum(other.name == loss.name for other in self.values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sympy import Expr, MatrixSymbol, S
+from sympy import MatrixSymbol, S
 
 from symbptt.derivation import Derivation
 from symbptt.expr.build import plus
@@ -15,6 +15,8 @@ from symbptt.program.fuse import Fusion, Layout, Place, counted
 from symbptt.program.lower import Lowering
 from symbptt.program.names import Names
 from symbptt.program.normal import Normal, Row, members, offset
+from symbptt.program.options import PLAIN, Options
+from symbptt.program.saved import saved
 from symbptt.program.stages import Hoist, Named, Shared, Stage, inlined, needed, product, stages
 from symbptt.program.statements import names_in
 from symbptt.program.system import Initial, Systems, Term
@@ -30,26 +32,30 @@ class Plan:
     out of loops, and what a step can compute entry by entry is not stored.
     """
 
-    def __init__(self, derivation: Derivation, in_place: bool = True, entrywise: bool = True,
-                 reserved: Iterable[str] = ()) -> None:
+    def __init__(self, derivation: Derivation, options: Options = PLAIN, in_place: bool = True,
+                 entrywise: bool = True, reserved: Iterable[str] = ()) -> None:
         self.derivation, self.model = derivation, derivation.model
         self.in_place, self.entrywise = in_place, entrywise
-        self.names = Names(derivation, reserved)
+        self.names = Names(derivation, options, reserved)
         self.systems = Systems(derivation, self.names)
         self.batch, self.count = self.names.batch, self.names.add("local", "rows", "N", "rows")
         self.layout = Layout()
         self.static = self.names.static
-        self._forward_stages()
-        self._backward_stages()
+        normal = self.systems.fresh_normal()
+        ahead = Named(normal).apply(self.systems.forward().rows)
+        back = self._backward_rows(ahead)
+        self._forward_stages(ahead, normal)
+        self._backward_stages(*back)
         self._margins()
 
-    def _forward_stages(self) -> None:
-        system, normal = self.systems.forward(), self.systems.fresh_normal()
+    def _forward_stages(self, ahead: dict[MatrixSymbol, Row], normal: Normal) -> None:
         self.hoisted = Hoist(normal, self.entrywise)
-        rows = self.hoisted.apply(inlined(Named(normal).apply(system.rows), self._operands([])))
-        self.ahead, _ = self._fused(rows, normal, [], list(self.model.defined))
+        rows = self.hoisted.apply(inlined(ahead, self._operands([]) | {*self.saved}))
+        self.ahead, _ = self._fused(rows, normal, [], [*self.model.families.values(), *self.saved])
 
-    def _backward_stages(self) -> None:
+    def _backward_rows(self, ahead: dict[MatrixSymbol, Row]) -> tuple[
+            dict[MatrixSymbol, Row], dict[At, Initial], Terms]:
+        """The rows of backward, and what is read behind them, where products of forward are not made again."""
         systems = self.systems
         system, normal = systems.backward(), systems.normal
         terms = {p.name: systems.gradient(p) for p in (*self.model.parameters, *self.model.static)}
@@ -62,6 +68,16 @@ class Plan:
         initial = {m: Initial(m, tuple(named.top(e) for e in i.messages), i.once, i.labels) for m, i in initial.items()}
         for made, row in normal.rows.items():
             rows.setdefault(made, row)
+        outside = [e for i in initial.values() for e in i.messages]
+        outside += [x.value for found, _ in terms.values() for x in found]
+        # What is not written in place goes from forward to backward by the names of the model alone.
+        self.saved: dict[MatrixSymbol, Row] = {}
+        if self.in_place:
+            self.saved, rows = saved(ahead, rows, outside, {*self.model.families.values()}, normal)
+        return rows, initial, terms
+
+    def _backward_stages(self, rows: dict[MatrixSymbol, Row], initial: dict[At, Initial], terms: Terms) -> None:
+        systems, normal = self.systems, self.systems.normal
         outside = [e for i in initial.values() for e in i.messages]
         outside += [x.value for found, _ in terms.values() for x in found]
         rows = inlined(rows, self._operands([*(r.right for r in rows.values()), *outside]))
@@ -88,7 +104,8 @@ class Plan:
     def _operands(self, trees: list[Matrix]) -> frozenset[MatrixSymbol]:
         return frozenset(node.args[1].family for e in trees for node in visit(e) if product(node, self.static))
 
-    def _fused(self, rows: dict[MatrixSymbol, Row], normal: Normal, others: list[Matrix], keep: list[str],
+    def _fused(self, rows: dict[MatrixSymbol, Row], normal: Normal, others: list[Matrix],
+               keep: list[MatrixSymbol],
                outside: Iterable[Matrix] = ()) -> tuple[list[Stage], list[Matrix]]:
         if not self.in_place:
             return stages(rows), others
@@ -97,8 +114,8 @@ class Plan:
         rows = {f: Row(f, fusion.joined(r.right), r.labels) for f, r in rows.items()}
         changed = [fusion.joined(e) for e in others]
         uses = counted([*(r.right for r in rows.values()), *changed, *outside])
-        for name in keep:
-            uses[self.model.families[name]] = uses.get(self.model.families[name], 0) + 2
+        for family in keep:
+            uses[family] = uses.get(family, 0) + 2
         found = stages(rows, self._owners(rows))
         found = fusion.gates(found, uses)
         fusion.in_place(found, uses)
@@ -115,7 +132,7 @@ class Plan:
             if symbol in bases:
                 within[symbol] = inside
             elif symbol not in rows:
-                within[symbol] = [f for f in inside if overlap(places[f], place)]
+                within[symbol] = [f for f in inside if self.layout.overlap(places[f], place)]
         return within
 
     def _margins(self) -> None:
@@ -136,20 +153,18 @@ class Plan:
             base = self.layout.place(member.family).base
             self.lead[base] = max(self.lead.get(base, 0), 1 - member.time.const)
 
+    def outside(self) -> list[Matrix]:
+        """What is read behind all stages: for the gradients of initial values, parameters and static columns."""
+        messages = [e for i in self.initial.values() for e in (*i.messages, *i.once)]
+        return [*messages, *(x.value for found, _ in self.terms.values() for x in found)]
+
     def kept(self) -> list[MatrixSymbol]:
-        """The arrays that hold the families of the model, and data that need steps before the first."""
-        found = [self.layout.place(self.model.families[name]).base for name in self.model.defined]
+        """The arrays of the families of the model, of what is saved, and of data that need steps before the first."""
+        found = [self.layout.place(f).base for f in (*map(self.model.families.__getitem__, self.model.defined),
+                                                     *self.saved)]
         data = [v for v in (*self.model.inputs, *self.model.targets) if self.lead.get(v) or self.trail.get(v)]
         return list(dict.fromkeys([*data, *found]))
 
     def length(self, base: MatrixSymbol) -> str:
         more = self.lead.get(base, 0) + self.trail.get(base, 0)
         return f"T + {more}" if more else "T"
-
-
-def overlap(a: Place, b: Place) -> bool:
-    """Whether two spans of one array have a column in common, for sizes of one."""
-    def at(e: Expr) -> int:
-        return int(e.subs(dict.fromkeys(e.free_symbols, 1)))
-
-    return at(a.lo) < at(b.hi) and at(b.lo) < at(a.hi)

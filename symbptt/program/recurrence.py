@@ -14,7 +14,8 @@ from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Direct, Matrix
 from symbptt.expr.walk import substitute
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Call, Dimension, Entry, Member, Name, add, call, parts, sliced
+from symbptt.program.array import Array, Call, Dimension, Entry, Member, Name, add, call, parts
+from symbptt.program.interface import Interface
 from symbptt.program.lower import Lowering
 from symbptt.program.names import Names
 from symbptt.program.objective import DIRECT, GIVEN, NOW, STATES, Sent
@@ -47,7 +48,7 @@ class Bodies:
     def __init__(self, derivation: Derivation, names: Names) -> None:
         self.derivation, self.names = derivation, names
         self.model = derivation.model
-        self.lower = Lowering(names)
+        self.lower, self.interface = Lowering(names), Interface(names)
         self.sent = Sent(derivation)
 
     def forward(self) -> Function:
@@ -63,9 +64,9 @@ class Bodies:
         for e in model.equations:
             heads.append(Steps(Name(own(e.name))) if e.name in fresh else
                          Assign(Name(own(e.name)), call("steps from", *self._earlier(e.name))))
-        results = tuple(Output(e.name, call("stack", Name(own(e.name))), ("T", "B", e.left.shape[0]))
-                        for e in model.equations)
-        return Function((*heads, Loop("t", Index(1), index(T), body)), (results,))
+        results = (Output(e.name, call("stack", Name(own(e.name))), ("T", "B", e.left.shape[0]))
+                   for e in model.equations)
+        return Function((*heads, Loop("t", Index(1), index(T), body)), (self.interface.returned(results),))
 
     def _computed(self, used: Iterable[str]) -> list[Statement]:
         """The values before the first step that equations define, of the families among the used names."""
@@ -104,7 +105,7 @@ class Bodies:
         once = [s for g in gathered for s in g.once]
         needed = names_in(tuple(once))
         initial = [s for m in model.initial if self._wanted(m, needed) for s in self._initial(m)]
-        results = (self._grads(set(reached)), self._adjoints(set(reached)))
+        results = tuple(map(self.interface.returned, (self._grads(set(reached)), self._adjoints(set(reached)))))
         whole = (tuple(body), tuple(initial), tuple(once))
         head: list[Statement] = [*self.read_used(whole), *self.read_direct(names_in(whole))]
         head += [Steps(Name(self.names.adjoint(name))) for name in reached]
@@ -165,8 +166,7 @@ class Bodies:
         if symbol.name in self.names.static:
             yield Assign(target, self.lower.stored(value), (label,), augmented=True)
             return
-        for span, part in self.lower.gradient(value):
-            place = target if span is None else sliced(target, "rows", span, symbol.shape[0])
+        for place, part in self.lower.placed_gradient(target, symbol, value):
             yield Assign(place, part, (label,), augmented=True)
 
     def _initial(self, member: At) -> list[Statement]:
@@ -188,7 +188,7 @@ class Bodies:
         return found
 
     def _grads(self, reached: set[str]) -> tuple[Output, ...]:
-        found = [Output(p.name, Name(self.names.gradient(p.name)), axes(p)) for p in self.model.parameters]
+        found = [Output(p.name, Name(self.names.gradient(p.name)), axes(p, self.names)) for p in self.model.parameters]
         found += [Output(v.name, self._stacked(v.name, v, reached), ("T", "B", v.shape[0]))
                   for v in self.model.inputs]
         found += [Output(v.name, Name(self.names.gradient(v.name)), ("B", v.shape[0])) for v in self.model.static]

@@ -5,6 +5,7 @@ The tables and the functions without a body stand for those that each module has
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -263,6 +264,26 @@ def _recur(stack: Array, *matrices: Array | None) -> None:
                 np.add(steps[lags], work, out=steps[lags])
 
 
+def _arrays(buffers: dict[str, Any] | None, key: str, dtype: Any, /, **shapes: tuple[int, ...]) -> list[Array]:
+    """Arrays without values: new ones, or in buffers those of the call before if it had the same shapes and dtype.
+
+    In buffers they are cut out of one: memory is got for all at once, as the first use of it costs more than a sum.
+    """
+    if buffers is None:
+        return [np.empty(shape, dtype) for shape in shapes.values()]
+    wanted = (dtype, *shapes.values())
+    if key not in buffers or buffers[key][0] != wanted:
+        lengths = [math.prod(shape) for shape in shapes.values()]
+        # Each begins a multiple of 64 numbers behind the first.
+        whole, starts = np.empty(sum(n + 63 for n in lengths), dtype), [0]
+        for n in lengths:
+            starts.append(starts[-1] + (n + 63) // 64 * 64)
+        parts = zip(starts, lengths, shapes.values(), strict=False)
+        buffers[key] = (wanted, [whole[at : at + n].reshape(shape) for at, n, shape in parts])
+    found: list[Array] = buffers[key][1]
+    return found
+
+
 def _chunk_length(T: int, B: int, n: int, lags: int) -> int:
     """The length of chunks, 0 for none; auto: none unless the steps are many, and so small that calling costs most."""
     pays = T >= 64 and B * n * n * lags <= 32768
@@ -293,9 +314,9 @@ def _transition(matrices: tuple[Array | None, ...], n: int, dtype: Any) -> Array
     return whole
 
 
-def _block_length(width: int) -> int:
-    """How many steps, of so many numbers each, are made ready together for a loop: as many as stay in a cache."""
-    return max(1, 65536 // width)
+def _block_length(T: int, width: int) -> int:
+    """How many of T steps, of so many numbers each, are made ready together for a loop: as many as stay in a cache."""
+    return min(T, max(1, 262144 // width))
 
 
 def _dot(a: Array, b: Array) -> Any:

@@ -46,13 +46,13 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
     raise NotImplementedError
 
 
-def _agree(what: str, found: Array, right: Array, least: float = 0.0) -> bool:
+def _agree(what: str, found: Array, right: Array, least: float = 0.0, limit: float = 1e-11) -> bool:
     """Print how far two arrays are apart, measured by the largest entry or `least`; True where that is rounding."""
     fits = found.shape == right.shape
     apart = float(jnp.abs(found - right).max()) if fits else float("inf")
     scale = max(float(jnp.abs(right).max()), least)
     error = apart / scale if scale else apart and float("inf")
-    good = error <= 1e-11
+    good = error <= limit
     print(f"    {what:<40} {found.shape!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
     return good
 
@@ -124,14 +124,18 @@ def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str,
     for name, array in given.items():
         group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
         _expect(group, name, array, axes, shapes[name])
-    floating = [array for array in given.values() if jnp.issubdtype(array.dtype, jnp.floating)]
-    dtype = jnp.result_type(*floating) if floating else jnp.result_type(float)
+    dtype = _dtype(given)
     for name, array in given.items():
         if name not in TARGETS or jnp.issubdtype(array.dtype, jnp.floating):
             given[name] = array.astype(dtype)
-    size = _sizes(given)
     given |= {name: _number(params, name).astype(dtype) for name in CONSTANTS}
-    return given, size
+    return given, _sizes(given)
+
+
+def _dtype(given: Mapping[str, Array]) -> Any:
+    """The widest floating dtype of all arrays; that of jax where there is none."""
+    floating = [array for array in given.values() if jnp.issubdtype(array.dtype, jnp.floating)]
+    return jnp.result_type(*floating) if floating else jnp.result_type(float)
 
 
 def _stacks(
@@ -336,3 +340,46 @@ def _cotangent(gradient: Array | None, value: Any) -> Any:
     if gradient is None:
         return jnp.zeros_like(value)
     return gradient.astype(jnp.result_type(value))
+
+
+def _swapped(stacks: Mapping[str, Array]) -> dict[str, Array]:
+    """Stacks with the axes of steps and of samples in the other order."""
+    return {name: stack.swapaxes(0, 1) for name, stack in stacks.items()}
+
+
+def _kept(name: str, mask: Array) -> Array:
+    """Where a mask (T, B) keeps a step, as (T, B, 1); a mask that is wrong is refused where it is seen.
+
+    Raises:
+        ValueError: it holds more than 0 and 1, or padding stands before a step that is kept.
+    """
+    kept = mask != 0
+    wrong, late = (mask != kept).any(), (kept[1:] & ~kept[:-1]).any(axis=0)
+    if not isinstance(wrong, jax.core.Tracer):
+        if bool(wrong):
+            raise ValueError(f'data["{name}"] holds more than 0 and 1')
+        if bool(late.any()):
+            sample = int(jnp.argmax(late))
+            raise ValueError(f'data["{name}"] has a 0 before a 1 in sample {sample}; padding stands at the end')
+    return kept[..., None]
+
+
+def _where_kept(mask: Array, values: Array, gradients: tuple[Array, ...]) -> tuple[Array, tuple[Array, ...]]:
+    """What a loss gave, and zero in padding whatever it gave there."""
+    return jnp.where(mask != 0, values, 0), tuple(jnp.where(mask != 0, gradient, 0) for gradient in gradients)
+
+
+def _without_padding(mask: Array, stacks: Mapping[str, Array]) -> dict[str, Array]:
+    """Stacks with zeros in padding."""
+    return {name: jnp.where(mask != 0, stack, 0) for name, stack in stacks.items()}
+
+
+def _lengths(T: int, B: int) -> Array:
+    """A mask (T, B) for check: every sample is two steps shorter than the one before it, but for one step."""
+    return (jnp.arange(T)[:, None] < jnp.maximum(T - 2 * jnp.arange(B), 1)).astype(float)
+
+
+def _spoiled(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Data with padding that is no number."""
+    stacks = [key for key, axes in DATA.items() if "T" in axes and key != name]
+    return {**data, **{key: jnp.where(data[name][..., None] != 0, data[key], jnp.nan) for key in stacks}}

@@ -45,13 +45,13 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
     raise NotImplementedError
 
 
-def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0) -> bool:
+def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0, limit: float = 1e-11) -> bool:
     """Print how far two tensors are apart, measured by the largest entry or `least`; True where that is rounding."""
     fits = found.shape == right.shape
     apart = float((found - right).abs().max()) if fits else float("inf")
     scale = max(float(right.abs().max()), least)
     error = apart / scale if scale else apart and float("inf")
-    good = error <= 1e-11
+    good = error <= limit
     print(f"    {what:<40} {tuple(found.shape)!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
     return good
 
@@ -354,3 +354,45 @@ def _hard_tanh(z: Tensor) -> Tensor:
 def _softmax(z: Tensor) -> Tensor:
     """Exponentials along the last axis over their sum."""
     return torch.softmax(z, dim=-1)
+
+
+def _swapped(stacks: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Stacks with the axes of steps and of samples in the other order, as views."""
+    return {name: stack.swapaxes(0, 1) for name, stack in stacks.items()}
+
+
+def _kept(name: str, mask: Tensor) -> Tensor:
+    """Where a mask (T, B) keeps a step, as (T, B, 1).
+
+    Raises:
+        ValueError: it holds more than 0 and 1, or padding stands before a step that is kept.
+    """
+    kept = mask != 0
+    if bool((mask != kept).any()):
+        raise ValueError(f'data["{name}"] holds more than 0 and 1')
+    late = (kept[1:] & ~kept[:-1]).any(0)
+    if bool(late.any()):
+        sample = int(late.long().argmax())
+        raise ValueError(f'data["{name}"] has a 0 before a 1 in sample {sample}; padding stands at the end')
+    return kept[..., None]
+
+
+def _where_kept(mask: Tensor, values: Tensor, gradients: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """What a loss gave, and zero in padding whatever it gave there."""
+    return torch.where(mask != 0, values, 0), tuple(torch.where(mask != 0, gradient, 0) for gradient in gradients)
+
+
+def _without_padding(mask: Tensor, stacks: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Stacks with zeros in padding."""
+    return {name: torch.where(mask != 0, stack, 0) for name, stack in stacks.items()}
+
+
+def _lengths(T: int, B: int) -> Tensor:
+    """A mask (T, B) for check: every sample is two steps shorter than the one before it, but for one step."""
+    return (torch.arange(T)[:, None] < (T - 2 * torch.arange(B)).clamp(min=1)).double()
+
+
+def _spoiled(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Data with padding that is no number."""
+    stacks = [key for key, axes in DATA.items() if "T" in axes and key != name]
+    return {**data, **{key: torch.where(data[name][..., None] != 0, data[key], torch.nan) for key in stacks}}

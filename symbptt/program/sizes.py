@@ -9,15 +9,17 @@ from symbptt.program.names import Names
 from symbptt.program.statements import SizeSource, Variable
 
 
-def axes(symbol: MatrixSymbol) -> tuple[Expr, ...]:
+def axes(symbol: MatrixSymbol, names: Names) -> tuple[Expr, ...]:
     """The axes of a parameter's array: one for a column, else two."""
     rows, columns = symbol.shape
-    return (rows,) if columns == 1 else (rows, columns)
+    if columns == 1:
+        return (rows,)
+    return (columns, rows) if symbol.name in names.turned else (rows, columns)
 
 
 def variables(model: Model, names: Names) -> tuple[Variable, ...]:
     """Everything that is given as an array, in the order of the model."""
-    found = [Variable(p.name, names.own(p.name), "params", axes(p)) for p in model.parameters]
+    found = [Variable(p.name, names.own(p.name), "params", axes(p, names)) for p in model.parameters]
     found += [Variable(v.name, names.own(v.name), "data", ("T", "B", v.shape[0]))
               for v in (*model.inputs, *model.targets)]
     found += [Variable(s.name, names.own(s.name), "data", ("B", s.shape[0])) for s in model.static]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from sympy import MatrixSymbol, S
 
+from symbptt.expr.index import IndexVar, index
 from symbptt.expr.nodes import At
-from symbptt.program.array import Array, Dimension, Member, Name, Scalar, call, sliced
+from symbptt.program.array import Array, Call, Dimension, Member, Name, Scalar, call, multiply, sliced
 from symbptt.program.fuse import Place
 from symbptt.program.normal import offset
 from symbptt.program.plan import Plan
-from symbptt.program.statements import Assign, Change, Statement
+from symbptt.program.statements import Assign, Change, Space, Statement
 
 
 def ends(start: int) -> tuple[Array, Array]:
@@ -19,14 +20,31 @@ def ends(start: int) -> tuple[Array, Array]:
     return Dimension(str(start) if start else ""), Dimension(f"T + {start}" if start else "T")
 
 
+def together(key: str, body: Iterable[Statement], apart: Collection[str] = ()) -> list[Statement]:
+    """The statements with one for all new arrays without values, where the first was; those `apart` stay."""
+    found = list(body)
+    new = [s for s in found if isinstance(s, Assign) and isinstance(s.value, Call) and s.value.function == "empty"
+           and isinstance(s.target, Name) and s.target.text not in apart]
+    if not new:
+        return found
+    names = tuple(s.target for s in new if isinstance(s.target, Name))
+    shapes = tuple(s.value.args for s in new if isinstance(s.value, Call))
+    first = found.index(new[0])
+    return [*found[:first], Space(key, names, shapes), *(s for s in found[first:] if s not in new)]
+
+
 class Arrays:
-    """The arrays of one function: which rows they have in front of t = 1 and behind t = T, and the views of them."""
+    """The arrays of one function: which rows they have in front of t = 1 and behind t = T, and the views of them.
+
+    A strip holds one block of steps: how many that are, and what the index of a step in it is called.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.views: dict[Place, str] = {}
         self.windows: dict[tuple[Place, int], str] = {}
         self.leads: dict[str, int] = {}
+        self.strips: dict[MatrixSymbol, tuple[str, str]] = {}
 
     def name(self, family: MatrixSymbol) -> str:
         """The local name of a family."""
@@ -41,6 +59,12 @@ class Arrays:
 
     def step(self, member: At) -> Array:
         """One step of a family."""
+        if self.plan.layout.place(member.family).base in self.plan.layout.scratch:
+            return Name(self.view(member.family))
+        if member.family in self.strips:
+            view, (_, step) = self.view(member.family), self.strips[member.family]
+            self.leads[view] = 1
+            return Member(view, index(IndexVar(step)))
         view, lead = self.view(member.family), self.plan.lead.get(self.plan.layout.place(member.family).base, 0)
         self.leads[view] = lead
         return Member(view, member.time - 1 + lead)
@@ -60,6 +84,10 @@ class Arrays:
             yield Assign(Name(name), self._cut(Name(self.name(place.base)), place))
         for (place, later), name in self.windows.items():
             body: Array = Name(self.name(place.base))
+            if place.base in self.strips:
+                count_ = multiply([Name(self.strips[place.base][0]), Name(self.plan.batch)])
+                yield Assign(Name(name), call("as rows", body, count_, Dimension(place.base.shape[0])))
+                continue
             lead, trail = self.plan.lead.get(place.base, 0), self.plan.trail.get(place.base, 0)
             if lead or trail:
                 body = call("steps", body, *ends(lead + later))
@@ -72,7 +100,9 @@ class Arrays:
     def fresh(self, base: MatrixSymbol) -> list[Statement]:
         """An array with zeros behind the last step."""
         name = self.name(base)
-        shape = Dimension(self.plan.length(base)), Dimension(self.plan.batch), Dimension(base.shape[0])
+        rows = Dimension(self.plan.batch), Dimension(base.shape[0])
+        length = self.strips[base][0] if base in self.strips else self.plan.length(base)
+        shape = rows if base in self.plan.layout.scratch else (Dimension(length), *rows)
         found: list[Statement] = [Assign(Name(name), call("empty", *shape))]
         if self.plan.trail.get(base):
             found.append(Change(call("from step", Name(name), Dimension(_after(self.plan.lead.get(base, 0)))), "",

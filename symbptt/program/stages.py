@@ -171,7 +171,7 @@ def flattened(e: Matrix) -> Matrix:
 
 
 class Shared:
-    """Functions of a column that several rows outside all loops apply get names."""
+    """Functions and sums of columns that occur several times in rows outside all loops get names."""
 
     def __init__(self, normal: Normal) -> None:
         self.normal = normal
@@ -182,7 +182,7 @@ class Shared:
         count: dict[Matrix, int] = {}
         for f in apart:
             for e in visit(rows[f].right):
-                if e is not rows[f].right and type(e) is Apply and e.shape[1] == ONE and timed(e):
+                if e is not rows[f].right and type(e) in (Apply, Plus) and e.shape[1] == ONE and timed(e):
                     count[e] = count.get(e, 0) + 1
         often = {e for e, n in count.items() if n > 1}
         found: dict[MatrixSymbol, Row] = {}

@@ -10,6 +10,7 @@ from sympy import Expr
 
 from symbptt.expr.index import Index
 from symbptt.program.array import Array, Entry, Member, Name, Slice, parts
+from symbptt.program.packed import Pack
 
 Target: TypeAlias = Name | Member | Entry | Slice
 
@@ -22,6 +23,15 @@ class Assign:
     value: Array
     labels: tuple[str, ...] = ()
     augmented: bool = False
+
+
+@dataclass(frozen=True)
+class Space:
+    """New arrays without values, a shape for each, which a caller may keep under a key from one call to the next."""
+
+    key: str
+    targets: tuple[Name, ...]
+    shapes: tuple[tuple[Array, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -72,13 +82,16 @@ class Read:
 
 @dataclass(frozen=True)
 class LossCall:
-    """values, gradients = loss(arguments); `carrying` holds the positions of the arguments that have a gradient."""
+    """values, gradients = loss(arguments); `carrying` holds the positions of the arguments that have a gradient, and
+    `kept` the mask where both are zero in padding, whatever the loss says there.
+    """
 
     values: Name
     gradients: tuple[Name, ...]
     loss: str
     arguments: tuple[Array, ...]
     carrying: tuple[int, ...]
+    kept: Name | None = None
 
 
 @dataclass(frozen=True)
@@ -93,13 +106,14 @@ class Require:
 
 @dataclass(frozen=True)
 class Loop:
-    """For each time from first to last, upward or downward."""
+    """For each time from first to last, upward or downward; upward at most so many, where `most` names a number."""
 
     var: str
     first: Index
     last: Index
     body: tuple[Statement, ...]
     down: bool = False
+    most: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,8 +171,8 @@ class Branch:
     cases: tuple[tuple[Condition | None, tuple[Statement, ...]], ...]
 
 
-Statement: TypeAlias = (Assign | Into | Change | Recur | Steps | Read | LossCall | Require | Loop | Scan | Blocks
-                        | Branch)
+Statement: TypeAlias = (Assign | Space | Into | Change | Recur | Steps | Read | LossCall | Require | Loop | Scan
+                        | Blocks | Branch)
 
 
 @dataclass(frozen=True)
@@ -228,9 +242,14 @@ class SizeSource:
 
 @dataclass(frozen=True)
 class Program:
-    """An array program: the variables, constants by key and local name, how sizes are read off, the four functions."""
+    """An array program: the variables, constants by key and local name, how sizes are read off, the four functions.
+
+    variables are what the functions read; given is what callers hand in instead, families what they get back;
+    packs are the arrays among it that hold several of the variables.
+    """
 
     variables: tuple[Variable, ...]
+    given: tuple[Variable, ...]
     constants: tuple[tuple[str, str], ...]
     sizes: tuple[SizeSource, ...]
     losses: tuple[OpaqueLoss, ...]
@@ -241,6 +260,7 @@ class Program:
     backward: Function
     closed: Function | None
     batch: str
+    packs: tuple[Pack, ...] = ()
 
 
 def names_in(e: object) -> frozenset[str]:

@@ -8,8 +8,8 @@ from sympy import MatrixSymbol
 
 from symbptt.expr.build import plus
 from symbptt.expr.nodes import ONE, At, Matrix, Times
-from symbptt.program.array import Dimension, Member, Name, call, sliced
-from symbptt.program.fuse import Fusion, Place, adjoining, place_key
+from symbptt.program.array import Dimension, Member, Name, call, sliced, turn
+from symbptt.program.fuse import Fusion, Place, adjoining
 from symbptt.program.normal import NOW
 from symbptt.program.plan import Terms
 from symbptt.program.statements import Assign, Statement
@@ -38,7 +38,7 @@ class Sums:
                 start = places[group[0]].lo
                 span = places[name].lo - start, places[name].hi - start
                 whole = places[group[-1]].hi - start
-                found.append(Assign(target, sliced(joined[group].target, "rows", span, whole), labels))
+                found.append(Assign(target, sliced(joined[group].target, self._side(name), span, whole), labels))
             elif name in plan.static:
                 found += self._static(target, listed, symbol, labels)
             else:
@@ -61,14 +61,14 @@ class Sums:
                    labels: tuple[str, ...]) -> Iterator[Statement]:
         groups = [([x.value for x in listed if x.every_step], self.work.whole),
                   ([x.value for x in listed if not x.every_step], self.work.step)]
-        parts = [(span, value) for values, lower in groups if values for span, value in lower.gradient(plus(values))]
-        if len(parts) == 1 and parts[0][0] is None:
+        parts = [(place, value) for values, lower in groups if values
+                 for place, value in lower.placed_gradient(target, symbol, plus(values))]
+        if len(parts) == 1 and parts[0][0] == target:
             value = parts[0][1]
             yield Assign(target, call("copy", value) if isinstance(value, Name | Member) else value, labels)
             return
         yield Assign(target, call("zeros like", Name(self.plan.names.own(symbol.name))), () if listed else labels)
-        for span, value in parts:
-            place = target if span is None else sliced(target, "rows", span, symbol.shape[0])
+        for place, value in parts:
             yield Assign(place, value, labels, augmented=True)
 
     def _joined(self, terms: Terms) -> dict[tuple[str, ...], Assign]:
@@ -88,7 +88,7 @@ class Sums:
                 groups.setdefault((layout.places[letter.family].base, right), []).append(name)
         found = {}
         for (base, right), group in groups.items():
-            ordered = sorted(group, key=lambda n: place_key(layout, self._left[n]))
+            ordered = sorted(group, key=lambda n: layout.number(self._left[n]))
             spans = [layout.places[self._left[n]] for n in ordered]
             if not adjoining(spans):
                 continue
@@ -96,10 +96,15 @@ class Sums:
             letter = At(part, NOW)
             whole = letter if right is None else Times(letter, *right)
             (_, value), = self.work.whole.gradient(whole)
+            value = turn(value) if self._side(ordered[0]) == "columns" else value
             stacked = "_".join(ordered) if len("_".join(ordered)) < 24 else f"{ordered[0]}_to_{ordered[-1]}"
             local = self.plan.names.add("joined", stacked, f"d{stacked}")
             found[tuple(ordered)] = Assign(Name(local), value)
         return found
+
+    def _side(self, name: str) -> str:
+        """Where the rows of a parameter stand in its array."""
+        return "columns" if name in self.plan.names.turned else "rows"
 
     def _places(self, group: tuple[str, ...]) -> dict[str, Place]:
         return {n: self.plan.layout.places[self._left[n]] for n in group}

@@ -13,14 +13,29 @@ from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import At, Matrix, Plus
 from symbptt.expr.walk import substitute
 from symbptt.model.spec import initial_name
-from symbptt.program.array import Array, Dimension, Entry, Member, Name, Rows, Scalar, Turned, call, parts
+from symbptt.program.array import (
+    Array,
+    Dimension,
+    Entry,
+    Member,
+    Name,
+    Rows,
+    Scalar,
+    Time,
+    Turned,
+    call,
+    multiply,
+    parts,
+    turn,
+)
 from symbptt.program.emit import Emit, Located
 from symbptt.program.normal import NOW, members, offset, swapped
 from symbptt.program.objective import DIRECT, GIVEN
-from symbptt.program.plan import Plan, overlap
+from symbptt.program.plan import Plan
 from symbptt.program.stacks import Arrays, ends
 from symbptt.program.stages import Hoist, Stage, product
 from symbptt.program.statements import Assign, Blocks, Change, Loop, Recur, Statement, names_in
+from symbptt.program.strips import Table, opened, strips
 from symbptt.program.system import Initial
 from symbptt.program.words import batched, turned
 
@@ -37,6 +52,7 @@ class Work:
         arrays = self.arrays
         names = plan.names
         self.matrices: dict[str, tuple[str, Array]] = {}
+        self.often: set[str] = set()
         self.scratches: dict[str, tuple[str, Expr]] = {}
         step = Located(names, arrays.step, plan.batch)
         whole = Located(names, arrays.window, plan.count)
@@ -56,14 +72,16 @@ class Work:
         for symbol in plan.layout.stacked:
             for lower in (step, whole):
                 lower.letters[symbol.name] = plan.systems.local[symbol.name]
+                lower.turned |= {symbol.name} if plan.names.turned and symbol.shape[1] != 1 else set()
         self.step, self.whole = step, whole
         fixed = frozenset({*step.static})
         self.emit_step = Emit(step, fixed, self._alone, lambda w, k: self._scratch("work", w, k),
-                              self._matrix, "dot")
+                              self._ordered, "dot")
         self.lengths: dict[str, Expr] = {}
         self.strip = ""
+        self.again: Table = {}
         self.emit_block = Emit(whole, fixed, self._alone, lambda w, k: self._scratch(f"strip_{self.strip}", w, k),
-                               self._matrix, "matmul")
+                               self._ordered, "matmul")
         self.emit_whole = Emit(whole, fixed, self._alone, lambda w, k: self._scratch("works", w, k),
                                self._matrix, "matmul")
 
@@ -77,6 +95,11 @@ class Work:
             wanted = f"{kind}_{before + 1}" if before else kind
             self.scratches[key] = (self.plan.names.add("scratch", wanted, wanted), width)
         return self.scratches[key][0]
+
+    def _ordered(self, e: Array) -> Array:
+        """A matrix that many products of few rows read: a transpose in its own order, as BLAS takes a view slowly."""
+        self.often.add(repr(e))
+        return self._matrix(e)
 
     def _matrix(self, e: Array) -> Array:
         """A matrix by a name, so that it is made once."""
@@ -93,6 +116,7 @@ class Work:
         done: list[Statement] = []
         waiting: list[Stage] = []
         for stage in found:
+            stage = Stage(tuple(opened(r, self.again) for r in stage.rows), stage.loop)
             if not stage.loop:
                 waiting.append(stage)
                 continue
@@ -111,7 +135,7 @@ class Work:
         """Whether a stage reads what another one writes; with `ahead`, 1 or -1, whether at a time on that side."""
         layout = self.plan.layout
         written = [layout.place(r.family) for r in other.rows]
-        return any(p.base == q.base and overlap(p, q) for r in stage.rows for m in members(r.right)
+        return any(layout.overlap(p, q) for r in stage.rows for m in members(r.right)
                    if offset(m) * ahead > 0 or not ahead for p in (layout.place(m.family),) for q in written)
 
     def _ready(self, loop: Stage, waiting: list[Stage], ahead: int) -> list[Stage]:
@@ -131,32 +155,39 @@ class Work:
         names, plan = self.plan.names, self.plan
         number = len(self.lengths) + 1
         length = names.add("block", f"block {number}", "block" if number == 1 else f"block_{number}")
-        first, last, part = (names.add("block", what, what) for what in ("first", "last", "part"))
+        first, last, part, step = (names.add("block", what, what) for what in ("first", "last", "part", "step"))
+        short, table = strips(plan, ready, loop)
+        self.arrays.strips |= dict.fromkeys(short, (length, step))
         bases = {plan.layout.place(r.family).base for stage in (*ready, loop) for r in stage.rows}
-        self.lengths[length] = sum((b.shape[0] for b in bases), S.Zero)
+        self.lengths[length] = sum((b.shape[0] for b in bases - plan.layout.scratch), S.Zero)
         self.strip = length
         body = [s for stage in ready for row in stage.rows for s in self.emit_block.row(row, At(row.family, NOW))]
-        table: dict[object, object] = {Dimension(plan.count): Dimension(f"({last} - {first}) * {plan.batch}")}
+        shorter: dict[object, object] = {Dimension(plan.count): Dimension(f"({last} - {first}) * {plan.batch}")}
         heads: list[Statement] = []
         scratch = {name for name, _ in self.scratches.values()}
+        scratch |= {name for (place, _), name in self.arrays.windows.items() if place.base in self.arrays.strips}
         for name in sorted(names_in(tuple(body)) & {*self.arrays.windows.values(), *self.tiled.values(), *scratch}):
-            short = names.add("block", name, f"{name.replace('_rows', '')}_part")
+            local = names.add("block", name, f"{name.replace('_rows', '')}_part")
             count = Dimension(f"({last} - {first}) * {plan.batch}")
-            table[Name(name)] = Name(short)
-            heads.append(Assign(Name(short), call("first rows", Name(name), count) if name in scratch else
+            shorter[Name(name)] = Name(local)
+            heads.append(Assign(Name(local), call("first rows", Name(name), count) if name in scratch else
                                 call("rows of a block", Name(name), Dimension(part))))
         steps = self.stage(loop, down)
         (inner,) = steps
         assert isinstance(inner, Loop)
+        self.again |= table
+        place = Assign(Name(step), Time(index(IndexVar(inner.var)) - index(IndexVar(first)) - 1))
+        inside = (place, *inner.body) if short else inner.body
         start, end = index(IndexVar(first)) + 1, index(IndexVar(last))
         span = (end, start) if down else (start, end)
-        whole = [*heads, *(_replaced(s, table) for s in body), Loop(inner.var, *span, inner.body, down)]
+        whole = [*heads, *(_replaced(s, shorter) for s in body), Loop(inner.var, *span, inside, down)]
         return [Blocks(Name(length), Name(first), Name(last), Name(part), Name(plan.batch), tuple(whole), down)]
 
     def stage(self, stage: Stage, down: bool) -> list[Statement]:
         """A loop, or rows for all steps at once."""
         if not stage.loop:
-            return [s for row in stage.rows for s in self.emit_whole.row(row, At(row.family, NOW))]
+            rows = [opened(r, self.again) for r in stage.rows]
+            return [s for row in rows for s in self.emit_whole.row(row, At(row.family, NOW))]
         body = self._bound([s for row in stage.rows for s in self.emit_step.row(row, At(row.family, NOW))])
         ends = (index(T), Index(1)) if down else (Index(1), index(T))
         return [Loop("t", *ends, tuple(body), down=down)]
@@ -174,7 +205,7 @@ class Work:
         begun = bool(rest) and layout.place(rest[0].family) == place
         own = self.arrays.window(At(row.family, NOW)) if not begun else None
         begin = [] if own is None else [Change(own, "", self.arrays.window(rest[0]) if rest else Scalar(S.Zero))]
-        lags = {abs(offset(a.args[1])): self._matrix(self.step.matrix(turned(a.args[0]))) for a in products}
+        lags = {abs(offset(a.args[1])): self._ordered(self.step.matrix(turned(a.args[0]))) for a in products}
         count, lead = max(lags), self.plan.lead.get(place.base, 0)
         if len(lags) != len(products):
             return []
@@ -224,17 +255,16 @@ class Work:
                 if v not in plan.kept()]
         direct = [s for name, symbol in plan.systems.directs.items() for s in self._direct(name, symbol)]
         views = list(arrays.definitions(plan.count))
-        stacked = [Assign(Name(plan.systems.local[symbol.name]), call("stacked parameters", Rows((tuple(
-            self.step.matrix(p) if p.shape[1] != 1 else self.step.rows(p) for p in parts),))))
-            for symbol, parts in plan.layout.stacked.items()]
-        matrices = [Assign(Name(name), e) for name, e in self.matrices.values()]
+        stacked = [Assign(Name(plan.systems.local[symbol.name]), self._stacked(parts))
+                   for symbol, parts in plan.layout.stacked.items()]
+        matrices = [Assign(Name(name), call("in order", e) if key in self.often and isinstance(e, Turned) else e)
+                    for key, (name, e) in self.matrices.items()]
         tiles = [Assign(Name(rows), call("tiled", Name(plan.names.own(s) if s in plan.static else s)))
                  for s, rows in self.tiled.items()]
         lengths = [Assign(Name(name), call("block length", Name(plan.batch), Dimension(width)))
                    for name, width in self.lengths.items()]
-        scratch = [*lengths, *(Assign(Name(name), self._room(key, width))
-                               for key, (name, width) in self.scratches.items())]
-        head = [*data, *kept, *direct, *fresh, *stacked, *self.constants, *matrices, *views, *tiles, *scratch]
+        scratch = [Assign(Name(name), self._room(key, width)) for key, (name, width) in self.scratches.items()]
+        head = [*lengths, *data, *kept, *direct, *fresh, *scratch, *stacked, *self.constants, *matrices, *views, *tiles]
         used, chosen = set(names_in((tuple(body), results))), []
         for s in reversed(head):
             target = s.target if isinstance(s, Assign) else s.target.args[0]  # type: ignore[union-attr]
@@ -243,11 +273,23 @@ class Work:
                 used |= names_in((s,))
         return [*reversed(chosen), *body]
 
+    def _stacked(self, parts: tuple[Matrix, ...]) -> Array:
+        """Columns or matrices of parameters below one another, in an array that is turned where theirs are."""
+        given = next((pack.name for pack in self.plan.names.packs if pack.parts == parts), None)
+        if given is not None:
+            return Entry(GIVEN, given)
+        if parts[0].shape[1] == 1:
+            return call("stacked parameters", Rows((tuple(map(self.step.rows, parts)),)))
+        whole = tuple(map(self.step.matrix, parts))
+        if self.plan.names.turned:
+            return call("parameters side by side", Rows((tuple(map(turn, whole)),)))
+        return call("stacked parameters", Rows((whole,)))
+
     def _room(self, key: str, width: Expr) -> Array:
         """Scratch of one step, of all, or of a block."""
         kind = key.partition(" ")[0]
         if kind.startswith("strip_"):
-            return call("block of steps", Name(kind.removeprefix("strip_")), Name(self.plan.batch), Dimension(width))
+            return call("empty", multiply([Name(kind.removeprefix("strip_")), Name(self.plan.batch)]), Dimension(width))
         return call("empty", Dimension(self.plan.count if kind == "works" else self.plan.batch), Dimension(width))
 
     def _direct(self, name: str, symbol: MatrixSymbol) -> list[Statement]:

@@ -78,7 +78,7 @@ PARTS: dict[str, Part] = {
     "Certificate": Part("", {
         "Variables (n_… T : nat)": r"Variables \((?:n_[\w']+ )*T : nat\)",
         "Record given": _record("given", "Given", rf"fn_{NAME} : {CALL}|num_{NAME} : R|tg_{NAME} : {FAMILY}"),
-        "Record point": _record("point", "Point", rf"pt_{NAME} : (?:nat -> )?{MATRIX}"),
+        "Record point": _record("point", "Point", rf"pt_{NAME} : (?:nat -> )?{MATRIX}|of_{NAME} : {FAMILY}"),
         "Record state": _record("state", "State", rf"st_{NAME} : (?:nat -> )?{MATRIX}"),
     }, (), "sizes, T and the records given, point and state"),
     "Forward": Part("Certificate", {
@@ -101,7 +101,7 @@ PARTS: dict[str, Part] = {
         "Definition lifted": r"Definition lifted : given \[comRingType of dual R\] := .*",
         "Definition moved": r"Definition moved : point \[comRingType of dual R\] := .*",
         "Theorem formal_gradient": r"Theorem formal_gradient : .*",
-    }, (NOTATION, *SCALARS, r"Lemma reciprocal_minus : .*",
+    }, (NOTATION, *SCALARS, rf"Hypothesis formal_still_{NAME} : .*", r"Lemma reciprocal_minus : .*",
         rf"(?:Definition|Lemma) formal_{NAME} .*"),
         "dir, lifted, moved, formal_… and the theorem formal_gradient"),
     "Closed": Part("Backward", {"Hypothesis rec": r"Hypothesis rec : recursion"},
@@ -117,7 +117,7 @@ PARTS: dict[str, Part] = {
         r"Local Notation recursion := \(recursion .*\)",
         "Definition along": r"Definition along \(s : R\) : point R := .*", "Theorem gradient": r"Theorem gradient : .*",
     }, (NOTATION, ADJOINTS, rf"Variable {NAME} : (?:R|{CALL}|{FAMILY})", r"Hypothesis some : .*",
-        rf"Hypothesis real_(?:gradient'*|kink'*|nonzero_{NAME}) : .*",
+        rf"Hypothesis real_(?:gradient'*|kink'*|nonzero_{NAME}|still_{NAME}) : .*",
         rf"(?:Definition|Lemma) real_{NAME} .*", r"Lemma leak_(?:below|above) : .*"),
         "reals, along, pt, dir, adjoints, real_… and the theorem gradient"),
 }

@@ -27,12 +27,14 @@ from symbptt.proof.meaning import MIXING
 from symbptt.proof.oracle import Oracle
 from symbptt.proof.premises import Premises, apart, called, premises
 from symbptt.proof.premises import expand as written_out
+from symbptt.proof.pushed import Pushed
 from symbptt.proof.reading import NotRead, Reader, read
 from symbptt.proof.skeleton import skeleton
 from symbptt.proof.solved import solved
 from symbptt.proof.vernacular import NotAllowed
 from symbptt.proof.windows import Engine, Stated, compared, engine
 
+SEED = 1
 STEPS = (2, 4)
 """The numbers of steps that are tried; more where a longer lag asks for them."""
 CASES = re.compile(r"\b(if|match)\b")
@@ -42,16 +44,21 @@ CASES = re.compile(r"\b(if|match)\b")
 class Guard:
     """The comparison of a text with a model, for one number of steps."""
 
-    def __init__(self, model: Model, text: Text, assumed: Premises, steps: int, seed: int = 1) -> None:
+    def __init__(self, model: Model, text: Text, assumed: Premises, steps: int, kind: type[Oracle] = Oracle) -> None:
         self.model, self.text, self.assumed, self.steps = model, text, assumed, steps
-        self.oracle = Oracle(model, steps, seed)
+        self.oracle = kind(model, steps, SEED)
         names = {s.name: self.oracle.size(s.symbol) for s in model.sizes}
         self.run = Evaluation({f"n_{k}": v for k, v in names.items()} | {"T": steps})
         self.symbols = {v.name: v for v in (*model.parameters, *model.static)}
         projections = {raw: self.projection(k) for record in ("given", "point", "state")
                        for k, (raw, _) in enumerate(text.records.get(record, []))}
         self.run.variables |= {**projections, "env": self.record("given"), "pt": self.record("point"),
-                               **self.slopes(), **self.unknowns()}
+                               **self.slopes(), **self.unknowns(), **self.analysed()}
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields of the point, by what they would be called if no other name were taken."""
+        return [raw.rstrip("'") for raw, _ in self.text.records["point"]]
 
     @staticmethod
     def projection(place: int) -> Callable[[Any], Any]:
@@ -100,12 +107,20 @@ class Guard:
             return lambda v: MIXING[name](self.oracle.functions, f.constant(v)).value
         return self.collected(kind.count("->"), lambda v: self.oracle.random((1, 1), "loss", name, v)[0][0])
 
+    def analysed(self) -> dict[str, Any]:
+        """The functions of analysis by their names in full, which take a ring, and a size where they mix entries."""
+        known = {name: lambda _ring, name=name: self.function(name, "R -> R") for name in FUNCTIONS}
+        mixing = {name: lambda _ring, name=name: lambda _size: self.function(name, "") for name in MIXING}
+        return {"R": None, **{f"@real.{name}": function for name, function in (known | mixing).items()}}
+
     def collected(self, count: int, function: Callable[[list[Any]], Any], *known: Any) -> Any:
         """A function of so many arguments, one after another."""
         return function(list(known)) if not count else lambda x: self.collected(count - 1, function, *known, x)
 
     def moving(self, raw: str, kind: str) -> Any:
         """A parameter, an input, values before the first step."""
+        if raw.startswith("of_"):
+            return self.added(self.model.families[apart(raw, "of_")])
         timed = kind.startswith("nat")
         past = timed and raw.startswith("pt_past_") and apart(raw, "pt_") not in self.model.families
         name = apart(raw, "pt_past_" if past else "pt_")
@@ -113,6 +128,13 @@ class Guard:
             return self.oracle.value(self.symbols[name])
         sign = -1 if past else 1
         return lambda k: self.member(name, sign * k)
+
+    def added(self, family: MatrixSymbol) -> Callable[[int], f.Array]:
+        """What is added to a family: nothing, in the model itself."""
+        if isinstance(self.oracle, Pushed):
+            pushed = self.oracle
+            return lambda k: pushed.added(At(family, k))
+        return lambda _: f.zeros(*self.oracle.shape(family))
 
     def slopes(self) -> dict[str, Any]:
         """The functions and gradients of losses that are variables of the backward side."""
@@ -162,15 +184,23 @@ class Guard:
             Astray: something differs.
         """
         self.premises()
+        self.forward()
+        backward = self.scope("Backward")
+        self.recursion(backward)
+        self.gradients(backward)
+
+    def forward(self) -> None:
+        """Compare the values of all families and the objective.
+
+        Raises:
+            Astray: one is another.
+        """
         forward = self.scope("Forward")
         for name in self.model.defined:
             value = self.run.found(f"run_{name}", forward)
             for time in range(1, self.steps + 1):
                 self.same(f"{name} at {time}", value(time), self.member(name, time))
         self.same("the objective", self.run.found("loss", forward), self.oracle.value(MatrixSymbol("L", 1, 1)))
-        backward = self.scope("Backward")
-        self.recursion(backward)
-        self.gradients(backward)
 
     def truncations(self, texts: dict[str, Stated], truth: Engine) -> None:
         """Compare what windows keep and leave out.
@@ -262,6 +292,8 @@ class Guard:
                 self.same(f"the gradient of {name}", truth if absent else value, truth)
                 if of not in computed:
                     expected += f.paired(truth, self.moved(direction, of))
+        expected += sum(f.paired(self.oracle.gradient(At(e.left.family, k)), self.pushed(direction, name)(k))
+                        for name, e in self.model.defined.items() for k in range(1, self.steps + 1))
         loss = re.escape(called(self.text, "loss", {"env": "lifted", "pt": "moved"}))
         self.theorem("formal_gradient", rf"recursion -> du \(\({loss}\) 0 0\) = (.*)", "Formal", direction, expected)
         loss = re.escape(called(self.text, "loss", {"env": "reals", "pt": "(along s)"}))
@@ -285,9 +317,14 @@ class Guard:
         shape = here(1)
         return lambda k: self.oracle.random((len(shape), len(shape[0])), "along", raw, k)
 
+    def pushed(self, direction: list[Any], name: str) -> Callable[[int], f.Array]:
+        """What the direction adds to a family."""
+        found: Callable[[int], f.Array] = direction[self.fields.index(f"of_{name}")]
+        return found
+
     def moved(self, direction: list[Any], of: Matrix) -> f.Array:
         """The direction of a variable."""
-        fields = [raw.rstrip("'") for raw, _ in self.text.records["point"]]
+        fields = self.fields
         found: f.Array
         if isinstance(of, At):
             name, time = of.family.name, of.time.const
@@ -331,6 +368,7 @@ def guard(model: Model, text: str) -> None:
         guards = [Guard(model, found, assumed, steps) for steps in (STEPS[0], max(STEPS[1], longest))]
         for each in guards:
             each.check()
+            Guard(model, found, assumed, each.steps, Pushed).forward()
         texts, truth = solved(found), engine(model)
         for each in guards:
             each.truncations(texts, truth)

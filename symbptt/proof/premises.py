@@ -210,6 +210,10 @@ class Premises:
             raw = self._field(("name", number), here) if claim != number else ""
             inverses = {apart(f, "num_inv_") for f, _ in self.given if f.startswith("num_inv_")}
             return raw.startswith("num_") and apart(raw, "num_") in inverses
+        if kind.startswith(("formal_still_", "real_still_")):
+            added = re.fullmatch(r"forall t, ([\w']+) t = 0", claim)
+            added_to = expand(("name", added[1]), here) if added else ()
+            return any(raw.startswith("of_") and added_to == apply(raw, "pt") for raw, _ in self.point)
         if kind == "real_kink":
             return self._kink(name, claim)
         return kind == "real_gradient" and self._gradient(claim.removeprefix(TIMED), here)

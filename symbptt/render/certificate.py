@@ -23,9 +23,10 @@ SETTINGS = ("Set Implicit Arguments. Unset Strict Implicit. Unset Printing Impli
 STATED = (
     "",
     "What is stated. Section Forward is the model as it was written, for any number T of steps and any sizes; every",
-    "family is a column, so this is one sample, and gradients of several are summed. Section Backward holds the",
-    "recursion of the gradients and the gradients, as the engine derived them: g_v t stands for the derivative of L by",
-    "v at time t, e_v t, where there is one, for what the losses send to it directly, dL_dv for the gradient of v.",
+    "family is a column, so this is one sample, and gradients of several are summed. To each family v something may be",
+    "added, off_v t at time t; in the model itself it is 0. Section Backward holds the recursion of the gradients and",
+    "the gradients, as the engine derived them: g_v t stands for the derivative of L by v at time t, e_v t, where",
+    "there is one, for what the losses send to it directly, dL_dv for the gradient of v.",
 )
 PROVED = (
     "",
@@ -34,7 +35,8 @@ PROVED = (
     "rests on no axiom. gradient: the same over the real numbers, with the functions as analysis defines them; it",
     "rests on the three classical axioms of mathcomp-analysis, and on the hypotheses in front of it: that dl is the",
     "gradient of a loss l of which nothing else is known, that no argument of a function with a kink stands at the",
-    "kink, that no number in a denominator is zero.",
+    "kink, that no number in a denominator is zero. Both suppose that off_v is 0 at the point, and say what comes of",
+    "moving it: g_v t is the derivative of L by what is added to v at time t, whence later steps follow the model.",
 )
 SOLVED = (
     "closed_form and reversed_form: the solution of the recursion as a sum. sum_...: the gradients with it put in.",
@@ -43,9 +45,8 @@ SOLVED = (
 )
 LACKING = (
     "",
-    "What is not: floating point; more than the derivative along every line; that g_v t is the derivative by a value",
-    "inside the network: the theorems speak of parameters, inputs and initial values. To see what a theorem rests on,",
-    "add a last line such as: Print Assumptions gradient.",
+    "What is not: floating point; more than the derivative along every line. To see what a theorem rests on, add a",
+    "last line such as: Print Assumptions gradient.",
 )
 """What a reader is told first; SOLVED where the recursion has a closed form."""
 
@@ -130,7 +131,7 @@ def backward(made: Statement, proof: AdjointProof) -> Section:
     facts = [f"Hypothesis {name} : {claim}." for name, claim in scalar_facts(made.names)]
     if formal.last:
         facts.append("Hypothesis some : (0 < T)%N.")
-    opening = ["Import formal.", "Variable dir : point R.", *made.direction_notations(), *facts]
+    opening = ["Import formal.", "Variable dir : point R.", *made.direction_notations(), *facts, *formal.still()]
     section.blocks += nested("Formal", ["\n".join(opening), *formal.blocks()])
     return section
 
@@ -138,7 +139,7 @@ def backward(made: Statement, proof: AdjointProof) -> Section:
 def reals(proof: AdjointProof) -> Section:
     """The derivative over the reals."""
     level = LevelProof(proof, real=True)
-    opening = ["Import real.", *level.opening()]
+    opening = ["Import real.", *level.opening(), *level.still()]
     if level.last:
         opening.append("Hypothesis some : (0 < T)%N.")
     return Section("Real", "The real numbers: the gradients are derivatives along every line.", opening, level.blocks())

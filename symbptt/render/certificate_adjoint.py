@@ -70,7 +70,7 @@ class AdjointProof:
     def rules(self) -> Iterator[str]:
         """The rule of each equation."""
         for e in self.edges.live:
-            text, kind = self.edges.rule(self.edges.of(e)), self.names.matrix(*e.left.shape)
+            text, kind = self.edges.pushed_rule(e), self.names.matrix(*e.left.shape)
             yield f"Definition {self.name('rule', e.name)} (t : nat) (cot : {kind}) : R :=\n  {text}."
         for e, reads in self.edges.starts:
             name, kind = self.name("rule", initial_name(e.left)), self.names.matrix(*e.left.shape)
@@ -128,7 +128,7 @@ class AdjointProof:
         member = self.made.derivation.model.families[name]
         sent = [s for s in self.edges.sent if isinstance(s.leaf, At) and s.leaf.family == family]
         out, reads = self.edges.into(name), self.edges.of(e)
-        left = total([self.summed(r) for r in reads])
+        left = total([*map(self.summed, reads), self.edges.pushed(name)] if reads else ["0", self.edges.pushed(name)])
         right = total([*(over_time(f"{s.name} t") for s in sent), *(self.summed(r, True) for r in out)])
         g = self.made.unknown(self.unknown(member))
         both = over_time(f"<< {g} t, {self.d(name)} t >>")
@@ -136,7 +136,7 @@ class AdjointProof:
                       None)
         more = f" (rec_{self.made.unknown(direct)} rec tT)" if direct is not None else ""
         unfold = "".join(f" /{s.name}" for s in sent)
-        rule = "rewrite -?sum_add; " if reads else "rewrite -(sum_zero _ T); "
+        rule = "rewrite -?sum_add; " if reads else "rewrite -(sum_zero _ T) -sum_add; "
         return "\n".join([
             f"Lemma {self.name('balance', name)} : {left} =\n  {right}.", "Proof.", f"have once : {both} = {left}.",
             f"  by {rule}apply: sum_eq => t tT; apply: ({self.name('follow', name)} fol).",
@@ -247,7 +247,7 @@ class AdjointProof:
         ends = [f"({r.name} {k})" for r in self.lagged for k in range(1, r.lag + 1)]
         hidden = f"generalize {', '.join(ends)}; intros; " if ends else ""
         joined = reduce(lambda a, b: f"(addE {a} {b})", equations)
-        right = total(self.made.pairings())
+        right = total(self.edges.pairings())
         return "\n".join([f"Lemma adjoint_sums : {total(self.by_terms(True))} =\n  {right}.", "Proof.",
                           f"rewrite {' '.join(totals)}.", f"apply: (balance {joined}).",
                           f"hide_terms; {hidden}ring.", "Qed.",

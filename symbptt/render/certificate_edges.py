@@ -16,7 +16,7 @@ from symbptt.expr.walk import substitute, visit
 from symbptt.model.spec import Equation, LossTerm, initial_name
 from symbptt.render.certificate_math import Printer, Vocabulary
 from symbptt.render.certificate_model import Statement
-from symbptt.render.certificate_names import past_tangent, tangent
+from symbptt.render.certificate_names import offset_tangent, past_tangent, tangent
 
 
 @dataclass(frozen=True)
@@ -144,10 +144,33 @@ class Edges:
         """<value, direction>."""
         return f"<< {value}, {direction} >>"
 
+    def pairings(self) -> list[str]:
+        """<gradient, direction> for every gradient, that of what is added to a family among them."""
+        found, names = [], self.names.names
+        for d in self.made.sums:
+            of, name = d.left.of, self.made.gradient_name(d)
+            if isinstance(of, MatrixSymbol):
+                found.append(self.pairing(name, tangent(names, of.name)))
+            elif of.time.terms:
+                found.append(over_time(self.pairing(f"{name} t", f"{tangent(names, of.family.name)} t")))
+            elif of not in {e.left for e in self.model.computed}:
+                found.append(self.pairing(name, self.made.given_tangent(of)))
+        return found + [self.pushed(d.left.of.family.name) for d in self.made.unknowns if type(d.left) is Adjoint]
+
+    def pushed(self, name: str) -> str:
+        """Σ_t <∂L/∂v_t, what the direction adds to v_t>."""
+        added = offset_tangent(self.names.names, name)
+        return over_time(self.pairing(f"{self.names.adjoint(name)} t", f"{added} t"))
+
     def rule(self, reads: list[Read], since: int = 1) -> str:
         """The rule of an equation: cot ↦ Σ <what is sent, tangent>."""
         parts = [self.pairing(self.cotangent(r, since), self.direction(r.leaf, since)) for r in reads]
         return " + ".join(parts) or "0"
+
+    def pushed_rule(self, e: Equation, since: int = 1) -> str:
+        """The rule of an equation to whose left side the direction adds something."""
+        added = f"{offset_tangent(self.names.names, e.name)} t{'' if since else '.+1'}"
+        return f"{self.rule(self.of(e), since)} + {self.pairing('cot', added)}"
 
     def shifted(self, r: Read) -> str:
         """The scalar of a read of a family, as the variable at time t sees it."""

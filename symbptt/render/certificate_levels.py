@@ -130,16 +130,17 @@ class LevelProof(Line):
         given = [f"({self.own('lag', n)} : forall k, (k <= t)%N -> {self.holds(n, 'k')})" for n in lags]
         given += [f"({self.own('now', n)} : {self.holds(n, 't.+1')})" for n in nows]
         curve, here = f"{self.own('curve', e.name)} t.+1", f"{self.local(e.name)} t.+1"
-        rule = f"fun cot : {self.names.matrix(*e.left.shape)} => {self.edges.rule(self.edges.of(e), since=0)}"
+        rule = f"fun cot : {self.names.matrix(*e.left.shape)} => {self.edges.pushed_rule(e, since=0)}"
         right = substitute(e.right, {t: index(t) + 1})
-        point = self.equation(e.name, along=False)
+        point = f"(unpush {self.equation(e.name, along=False)} (@{self.own('still', e.name)} t.+1))"
         terms = self.terms(successor=True)
         term = terms(right, point) if type(e.right) is nodes.Apply else f"(pull_at (esym {point}) {terms(right)})"
         closed = self.pairs(term, rule, self.made.successor(e.right))
         return "\n".join([
             f"Lemma {self.own('step', e.name)} t (tT : (t < T)%N)", *(f"  {g}" for g in given), "  :",
             f"  pull ({curve}) ({here})", f"    ({rule}).", "Proof.",
-            f"refine (pull_same (pull_eq {self.equation(e.name, along=True)} {term}) _);",
+            f"refine (pull_push {self.equation(e.name, along=True)} (pull_same {term} _) "
+            f"(@{self.own('still', e.name)} t.+1));",
             f"  first [{self.constant()} | move=> cot; cbv beta; {closed}].", "Qed."])
 
     def constant(self) -> str:
@@ -230,7 +231,7 @@ class LevelProof(Line):
                 use = projection(f"({self.own('held')} (leq_trans st (ltnW tT)))", kept.index(n), len(kept))
                 uses.append(f"(fun k st => {use})")
             uses += [f"({self.own('hold', n)} (t := t.+1) tT)" for n in nows]
-            rule = f"fun cot : {self.names.matrix(*e.left.shape)} => {self.edges.rule(self.edges.of(e), since=0)}"
+            rule = f"fun cot : {self.names.matrix(*e.left.shape)} => {self.edges.pushed_rule(e, since=0)}"
             call = " ".join([f"@{self.own('step', e.name)} t tT", *uses])
             yield "\n".join([
                 f"Definition {self.own('follow', e.name)} t (tT : (t < T)%N) : pull ({self.own('curve', e.name)} t.+1) "
@@ -254,7 +255,7 @@ class LevelProof(Line):
     def facts(self) -> Iterator[str]:
         """The rule of each equation at every step."""
         for e in self.edges.live:
-            rule = f"{self.edges.rule(self.edges.of(e))}"
+            rule = self.edges.pushed_rule(e)
             yield "\n".join([
                 f"Lemma {self.own('fact', e.name)} t cot : (1 <= t <= T)%N -> << cot, {self.d(e.name)} t >> = {rule}.",
                 "Proof. case: t => [|t] tT; first exact (False_ind _ (notF tT)).",
@@ -300,7 +301,7 @@ class LevelProof(Line):
         count = len(self.made.terms)
         pulls = nested("pullD", [self.own("loss", str(k)) for k in range(1, count + 1)])
         loss = self.call("loss", self.made.objective_arguments)
-        right = total(self.made.pairings())
+        right = total(self.edges.pairings())
         name = "gradient" if self.real else "formal_gradient"
         goal = f"is_derive (0 : R) (1 : R) (fun s => ({loss}) 0 0)\n    ({right})" if self.real else \
             f"du (({loss}) 0 0) =\n    {right}"

@@ -10,7 +10,7 @@ from symbptt.model.functions import LEAK
 from symbptt.render.certificate_adjoint import AdjointProof
 from symbptt.render.certificate_math import Level, moves, scalar
 from symbptt.render.certificate_model import Field
-from symbptt.render.certificate_names import EXTENSIONS, past_tangent, tangent
+from symbptt.render.certificate_names import EXTENSIONS, offset_tangent, past_tangent, tangent
 from symbptt.render.certificate_terms import opaque_kind
 
 
@@ -104,11 +104,18 @@ class Line:
             here = f"{f.raw} pt" if f.key == "past" and self.made.computed(f.name) else f.local
             if f.key == "matrix":
                 yield f"(line {here} {self.d(f.name)}{end})"
+            elif f.key == "offset":
+                yield f"(fun k => line ({here} k) ({offset_tangent(self.names.names, f.name)} k){end})"
             elif f.key == "family":
                 yield f"(fun k => line ({here} k) ({self.d(f.name)} k){end})"
             else:
                 ahead = f"{f.raw} dir" if self.made.computed(f.name) else self.d_past(f.name)
                 yield f"(fun k => line ({here} k) ({ahead} k){end})"
+
+    def still(self) -> Iterator[str]:
+        """The hypotheses that the point is one of the model itself, where nothing is added to a family."""
+        for e in self.edges.live:
+            yield f"Hypothesis {self.own('still', e.name)} : forall t, {self.made.offset(e.name)} t = 0."
 
     def definitions(self) -> list[str]:
         """The line, the curves of all families that reach the objective, and their tangents."""

@@ -16,7 +16,7 @@ from symbptt.model.functions import LOSSES, VECTOR_FUNCTIONS
 from symbptt.model.spec import Equation, initial_name
 from symbptt.proof.statement import Definition
 from symbptt.render.certificate_math import Level, Piece, Printer, Vocabulary, moves, signature
-from symbptt.render.certificate_names import EXTENSIONS, past_tangent, tangent
+from symbptt.render.certificate_names import EXTENSIONS, offset_tangent, past_tangent, tangent
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Field:
     """One field of the record of what is given, or of the record of what has gradients."""
 
     key: str
-    """What it is: function, loss, scalar, inverse, family, past, matrix."""
+    """What it is: function, loss, scalar, inverse, family, past, matrix, offset."""
     name: str
     """What it is called in the model."""
     local: str
@@ -203,7 +203,14 @@ class Statement:
             free = any(m.family == v for m in self.model.given)
             if v not in self.model.targets and (lag > 1 if v in self.model.inputs else free):
                 found.append(self._field("past", name, names.past(name), "pt_past", f"nat -> {names.matrix(*v.shape)}"))
+        for name, equation in self.model.defined.items():
+            kind = f"nat -> {names.matrix(*equation.left.shape)}"
+            found.append(self._field("offset", name, self.offset(name), "of", kind))
         return tuple(found)
+
+    def offset(self, name: str) -> str:
+        """What formulas call that which is added to a family at each step."""
+        return self.names.names("offset", name, wanted=f"off_{name}")
 
     def computed(self, name: str) -> list[Equation]:
         """The equations of the values of a family before the first step."""
@@ -217,6 +224,7 @@ class Statement:
         families = {self.names.variable(n) for n in self.model.defined}
         if names & families:
             names |= self.step_uses | {self.names.past(n) for n in self.model.defined if self.lagged(n)}
+            names |= {self.offset(n) for n in self.model.defined}
         names = names.union(*(used for n, used in self.start_uses.items() if self.names.past(n) in names))
         reciprocals = {self.names.names("reciprocal", str(q), wanted="") for q in self.names.denominators}
         env = {f.local for f in self.given} | reciprocals
@@ -295,7 +303,8 @@ class Statement:
 
     def step(self) -> list[str]:
         """The step as a chain of equations, in an order in which each uses earlier ones."""
-        lines = [f"  let {self.names.variable(e.name)} := {self.step_texts[e.name]} in" for e in self.model.order]
+        lines = [f"  let {self.names.variable(e.name)} := {self.step_texts[e.name]} + {self.offset(e.name)} t in"
+                 for e in self.model.order]
         values = [f"(push {self.names.variable(n)} ({self.projection(n)} past))" if self.lagged(n)
                   else self.names.variable(n) for n in self.model.defined]
         return [*lines, f"  State {' '.join(values)}."]
@@ -310,8 +319,8 @@ class Statement:
 
     def equations(self) -> list[tuple[str, str, str]]:
         """(lemma, left, right) of every equation, at time t + 1."""
-        return [(self.run_lemma(e.name), f"{self.names.variable(e.name)} t.+1", self.successor(e.right))
-                for e in self.model.order]
+        return [(self.run_lemma(e.name), f"{self.names.variable(e.name)} t.+1",
+                 f"{self.successor(e.right)} + {self.offset(e.name)} t.+1") for e in self.model.order]
 
     # The backward side.
 
@@ -386,19 +395,6 @@ class Statement:
         return [(self.gradient_name(d), " (t : nat)" * (d.lo is not None), self.names.matrix(*d.left.shape),
                  self.rules[str(d.left)][0]) for d in self.sums]
 
-    def pairings(self) -> list[str]:
-        """<gradient, direction> for every gradient."""
-        found, names = [], self.names.names
-        for d in self.sums:
-            of, name = d.left.of, self.gradient_name(d)
-            if isinstance(of, MatrixSymbol):
-                found.append(f"<< {name}, {tangent(names, of.name)} >>")
-            elif of.time.terms:
-                found.append(f"\\sum_(1 <= t < T.+1) << {name} t, {tangent(names, of.family.name)} t >>")
-            elif of not in {e.left for e in self.model.computed}:
-                found.append(f"<< {name}, {self.given_tangent(of)} >>")
-        return found
-
     def given_tangent(self, member: At) -> str:
         """The direction of a given value before the first step."""
         name, back = member.family.name, -member.time.const
@@ -409,6 +405,6 @@ class Statement:
 
     def direction_notations(self) -> list[str]:
         """The direction, by the names of what it changes."""
-        names = self.names.names
-        return [f"Local Notation {(past_tangent if f.key == 'past' else tangent)(names, f.name)} := ({f.raw} dir)."
+        names, called = self.names.names, {"past": past_tangent, "offset": offset_tangent}
+        return [f"Local Notation {called.get(f.key, tangent)(names, f.name)} := ({f.raw} dir)."
                 for f in self.point if not (f.key == "past" and self.computed(f.name))]

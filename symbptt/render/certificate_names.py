@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from symbptt.proof.grammar import EXTENSION, EXTENSIONS, RESERVED
 
-__all__ = ["EXTENSIONS", "KEYWORDS", "Names", "past_tangent", "tangent"]
+__all__ = ["EXTENSIONS", "KEYWORDS", "Names", "offset_tangent", "past_tangent", "tangent"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -74,3 +74,8 @@ def tangent(names: Names, name: str) -> str:
 def past_tangent(names: Names, name: str) -> str:
     """The name of the tangents before the first step."""
     return names("past tangent", name, wanted=f"d_{name}_past")
+
+
+def offset_tangent(names: Names, name: str) -> str:
+    """The name of what a direction adds to a family at each step."""
+    return names("offset tangent", name, wanted=f"d_off_{name}")

@@ -11,7 +11,10 @@ from symbptt.program import statements as s
 from symbptt.program.array import Add, Entry, Member, Time, call
 from symbptt.program.build import program
 from symbptt.program.carry import carried
-from symbptt.program.functional import Flow, functional_program
+from symbptt.program.edits import edits
+from symbptt.program.flow import Flow
+from symbptt.program.functional import functional_program
+from symbptt.program.options import PLAIN, Options
 from symbptt.program.statements import Function, Output, names_in
 from symbptt.render.arrays import WIDTH, Writer
 from symbptt.render.libraries import JAX, TORCH
@@ -97,23 +100,25 @@ class Functional(Module):
     """What the template of one library places."""
 
     target = ""
+    namespace = ""
     array = ""
     entrywise = True
     block: Block
-    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T. What recurs is "
-             "a scan, a step handing on what the next one reads; all else is computed for all steps at once, as rows "
-             "of T*B; v_back_1 is v one step earlier, v_next_1 one step later, zero beyond T. delta_v is dL/dv before "
-             "the function of v.")
+    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as {product}. What recurs "
+             "is a scan, a step handing on what the next one reads; all else is computed for all steps at once, as "
+             "rows of T*B; v_back_1 is v one step earlier, v_next_1 one step later, zero beyond T. delta_v is dL/dv "
+             "before the function of v.")
 
-    def __init__(self, derivation: Derivation) -> None:
-        super().__init__(derivation, program(derivation, RESERVED))
-        self.flow = functional_program(derivation, self.entrywise, RESERVED)
+    def __init__(self, derivation: Derivation, options: Options) -> None:
+        super().__init__(derivation, program(derivation, options, RESERVED), options)
+        self.flow = functional_program(derivation, options, self.entrywise, RESERVED)
 
     def text(self) -> str:
         """The module."""
         template = environment().get_template(f"{self.target}/module.py.jinja")
         parts = self.parts()
-        helpers = carried(template.render(**parts, helpers=[], by_time=False), f"runtime_{self.target}")
+        helpers = carried(template.render(**parts, helpers=[], by_time=False), edits(self.options, self.target),
+                          (f"runtime_{self.target}",))
         return template.render(**parts, helpers=helpers, by_time=True)
 
     def parts(self) -> dict[str, object]:
@@ -121,8 +126,13 @@ class Functional(Module):
         plain, forward = self.made.forward, self.flow.forward
         read = [v for v in self.made.read_by_losses if v.key in self.model.defined]
         return {**self.common(),
-                "library": self.target, "array": self.array, "arrays": f"{self.array.lower()}s",
-                "outputs": quoted([v.key for v in read]), "returned": self._listed(read),
+                "library": self.target, "array": self.array, "namespace": self.namespace,
+                # The square root of the distance from one to the next number.
+                "close": {"float32": "3e-4", "float64": "1e-8"}.get(self.options.dtype or ""),
+                "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
+                "states_inside": "_swapped(states)" if self.options.samples_first else "states",
+                "arrays": f"{self.array.lower()}s",
+                "differentiable": bool(read), "outputs": quoted([v.key for v in read]), "returned": self._listed(read),
                 "forward": [indented("given, size = _read(params, data)", 1),
                             indented("return _forward(params, given, size)", 1)],
                 "forward_steps": self._lines(Function(forward.body, (forward.results,)),
@@ -137,11 +147,9 @@ class Functional(Module):
         yield from (line for line in super()._drawn() if not line.startswith(tuple(kinked)))
 
     def _still(self) -> str:
-        return f'moved = moved or dict.fromkeys(STATES, [0.0] * len(given["{self.clock}"]))'
-
-    def _objective(self) -> list[str]:
-        start = f"direct: dict[str, {self.array}] = {{}}"
-        return self._body(self.made.objective, [start], [indented("return values, direct", 1)])
+        still = f'dict.fromkeys(STATES, [0.0] * len(given["{self.clock}"]))'
+        return f"moved = _swapped(moved) if moved else {still}" if self.options.samples_first else \
+            f"moved = moved or {still}"
 
     def _gradients(self, flow: Flow) -> list[str]:
         grads = [*self._dict("grads =", flow.results), indented("if not every:", 1), indented("return grads, {}", 2)]
@@ -167,7 +175,7 @@ class Functional(Module):
 class Torch(Functional):
     """A torch module."""
 
-    target = "torch"
+    target = library = namespace = "torch"
     array = "Tensor"
     block = TorchBlock(Writer(TORCH))
 
@@ -175,7 +183,8 @@ class Torch(Functional):
 class Jax(Functional):
     """A jax module."""
 
-    target = "jax"
+    target = library = "jax"
+    namespace = "jnp"
     array = "Array"
     # A compiler fuses what a step computes entry by entry; stored for all steps it would take memory.
     entrywise = False
@@ -200,19 +209,19 @@ def _moved(function: Function) -> Function:
     return replace(function, body=tuple(map(changed, function.body)))
 
 
-def torch_program(derivation: Derivation) -> str:
-    """The text of the torch module.
+def torch_program(derivation: Derivation, options: Options = PLAIN) -> str:
+    """The text of the torch module, as the options ask.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.
     """
-    return Torch(derivation).text()
+    return Torch(derivation, options).text()
 
 
-def jax_program(derivation: Derivation) -> str:
-    """The text of the jax module.
+def jax_program(derivation: Derivation, options: Options = PLAIN) -> str:
+    """The text of the jax module, as the options ask.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.
     """
-    return Jax(derivation).text()
+    return Jax(derivation, options).text()

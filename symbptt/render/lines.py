@@ -29,6 +29,17 @@ class Block:
         kind = ": Steps" if isinstance(e.value, a.Call) and e.value.function == "steps from" else ""
         return placed(f"{self.write(e.target)}{kind} {sign} ", self.write(e.value), note, depth)
 
+    def space(self, e: s.Space, depth: int) -> Iterator[str]:
+        """New arrays."""
+        names = [x.text for x in e.targets]
+        shapes = [f"{name}=({', '.join(map(self.write, shape))})" for name, shape in zip(names, e.shapes, strict=True)]
+        head = ", ".join(names) + ("," if len(names) == 1 else "")
+        if len(head) > WIDTH - 40:
+            yield indented("(", depth)
+            yield from (indented(f"{name},", depth + 1) for name in names)
+            head = ")"
+        yield from placed(f"{head} = ", f'_arrays(buffers, "{e.key}", dtype, {", ".join(shapes)})', "", depth)
+
     def into(self, e: s.Into, depth: int) -> Iterator[str]:
         """An operation in place."""
         given = ", ".join(map(self.write, e.args))
@@ -61,7 +72,8 @@ class Block:
         arguments = ", ".join(map(self.write, e.arguments)) + ("," if len(e.arguments) == 1 else "")
         carrying = ", ".join(map(str, e.carrying)) + ("," if len(e.carrying) == 1 else "")
         call = f'_evaluated(loss, "{e.loss}", ({arguments}), ({carrying}))'
-        yield from placed(f"{e.values.text}, ({names}) = ", call, "", depth)
+        whole = call if e.kept is None else f"_where_kept({e.kept.text}, *{call})"
+        yield from placed(f"{e.values.text}, ({names}) = ", whole, "", depth)
 
     def require(self, e: s.Require, depth: int) -> Iterator[str]:
         """A check of a target."""
@@ -72,7 +84,8 @@ class Block:
     def loop(self, e: s.Loop, depth: int) -> Iterator[str]:
         """A loop over times."""
         first, last = index_text(e.first), index_text(e.last)
-        span = f"{first}, {index_text(e.last - 1)}, -1" if e.down else f"{first}, {last} + 1"
+        end = f"min({first} + {e.most}, {last} + 1)" if e.most else f"{last} + 1"
+        span = f"{first}, {index_text(e.last - 1)}, -1" if e.down else f"{first}, {end}"
         yield indented(f"for {e.var} in range({span}):", depth)
         yield from self.lines(e.body, depth + 1)
 
@@ -110,6 +123,7 @@ def _condition(e: s.Condition) -> str:
 
 STATEMENTS: dict[type, Callable[..., Iterator[str]]] = {
     s.Assign: Block.assign,
+    s.Space: Block.space,
     s.Into: Block.into,
     s.Change: Block.change,
     s.Recur: Block.recur,

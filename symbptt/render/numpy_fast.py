@@ -7,23 +7,25 @@ import re
 from symbptt.derivation import Derivation
 from symbptt.program.build import program
 from symbptt.program.carry import carried
+from symbptt.program.edits import edits
 from symbptt.program.fast import Part, fast_program
+from symbptt.program.options import PLAIN, OptionError, Options
 from symbptt.program.statements import Function, Output, Recur
 from symbptt.render.lines import indented
 from symbptt.render.numpy_program import BLOCK, WRITE, Module
 from symbptt.render.target import environment
 
 
-def numpy_fast(derivation: Derivation) -> str:
-    """The text of the module.
+def numpy_fast(derivation: Derivation, options: Options = PLAIN) -> str:
+    """The text of the module, as the options ask.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.
     """
-    module = _Fast(derivation)
+    module = _Fast(derivation, options)
     template = environment().get_template("numpy/fast.py.jinja")
     parts = module.parts()
-    helpers = carried(template.render(**parts, helpers=[], by_time=False))
+    helpers = carried(template.render(**parts, helpers=[], by_time=False), edits(options))
     return template.render(**parts, helpers=helpers, by_time=any("Steps" in text for text in helpers))
 
 
@@ -31,26 +33,33 @@ class _Fast(Module):
     """What the template places."""
 
     target = "numpy"
-    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T. An array of a "
+    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as {product}. An array of a "
              "family that is read at earlier steps begins with the values before t = 1, one read at later steps ends "
              "with zeros. What recurs is a loop; all else is computed for all steps at once, as rows of T*B; gates "
              "that read the same column are one product with their matrices stacked, in the order of the array's name. "
              "delta_v is dL/dv before the function of v. A sum that a loop continues is begun where it ends.")
 
-    def __init__(self, derivation: Derivation) -> None:
-        super().__init__(derivation, program(derivation))
-        self.fast = fast_program(derivation)
+    def __init__(self, derivation: Derivation, options: Options) -> None:
+        super().__init__(derivation, program(derivation, options), options)
+        self.fast = fast_program(derivation, options)
 
     def parts(self) -> dict[str, object]:
         """Everything by its name in the template."""
         fast = self.fast
         recurs = any(isinstance(s, Recur) for part in (fast.forward, fast.backward) for s in (*part.body, *part.extra))
+        if self.options.schedule == "chunked" and not recurs:
+            raise OptionError(f"--schedule chunked: nothing in {self.model.name} recurs linearly, so that no chunks of "
+                              "time can run at once; leave it out, all recurrences of the module are loops")
         forward, gradients = self._part(fast.forward, []), self._gradients(fast.backward)
-        return {**self.common(), "recurs": recurs, "sent": True, "forward_steps": forward, "gradients": gradients,
+        return {**self.common(), "recurs": recurs, "sent": True,
+                "schedule": self.options.schedule,
+                "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
+                "states_inside": "_swapped(states)" if self.options.samples_first else "states",
+                "forward_steps": forward, "gradients": gradients,
                 "quiet_forward": _quiet(forward), "quiet_backward": _quiet(gradients),
                 "empty": self._part(fast.empty, _dict("return", fast.empty.results)),
                 "taken": self._timed(_dict("return", fast.states)),
-                "stored": self._timed([*BLOCK.lines(fast.stored.body)])}
+                "stored": self._part(fast.stored, [])}
 
     def _timed(self, lines: list[str]) -> list[str]:
         """Lines behind the number of steps, if they need it."""

@@ -10,10 +10,13 @@ from symbptt.derivation import Derivation, Kind, Line
 from symbptt.expr.nodes import Apply
 from symbptt.expr.walk import visit
 from symbptt.model.functions import FUNCTIONS
-from symbptt.model.spec import LossTerm
+from symbptt.model.spec import LossTerm, initial_name
 from symbptt.program.build import program
 from symbptt.program.carry import carried
+from symbptt.program.edits import brought_inside, edits
+from symbptt.program.options import PLAIN, Options
 from symbptt.program.statements import Function, Output, Program, SizeSource, Variable
+from symbptt.render import asked
 from symbptt.render.arrays import NUMPY, WIDTH, Writer, size
 from symbptt.render.lines import Block, indented
 from symbptt.render.target import environment, stamp
@@ -27,33 +30,35 @@ DERIVED: tuple[Kind, ...] = ("direct", "adjoint", "boundary", "assumed", "initia
 
 CHECKED = {"states": 'states = _stacks("states", states, STATES, given, size)',
            "direct": 'direct = _stacks("direct", direct, DIRECT, given, size)'}
+PADDED = 'direct = _without_padding(given["{}"], direct)'
 
 
-def numpy_program(derivation: Derivation) -> str:
-    """The text of the module.
+def numpy_program(derivation: Derivation, options: Options = PLAIN) -> str:
+    """The text of the module, as the options ask.
 
     Raises:
         ValueError: the arrays leave a size open or say nothing of T.
     """
-    made = program(derivation)
-    module = Module(derivation, made)
+    module = Module(derivation, program(derivation, options), options)
     parts = module.parts()
     template = environment().get_template("numpy/textbook.py.jinja")
     bare = template.render(**parts, helpers=[])
-    return template.render(**parts, helpers=carried(bare))
+    return template.render(**parts, helpers=carried(bare, edits(options)))
 
 
 class Module:
     """What the template places, for one program; `target` is its name in the table of targets."""
 
     target = "numpy-textbook"
-    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T; the steps "
+    notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as {product}; the steps "
              "inside a function are kept by their time.")
+    library = "numpy"
+    array = "Array"
     block = BLOCK
     constant = '_number(params, "{}")'
 
-    def __init__(self, derivation: Derivation, made: Program) -> None:
-        self.derivation, self.model, self.made = derivation, derivation.model, made
+    def __init__(self, derivation: Derivation, made: Program, options: Options = PLAIN) -> None:
+        self.derivation, self.model, self.made, self.options = derivation, derivation.model, made, options
         self.targets = [v.name for v in self.model.targets]
         self.clock = str((*self.model.inputs, *self.model.targets)[0].name)
 
@@ -69,6 +74,12 @@ class Module:
         made = self.made
         return {
             "about": list(self._about()), "tables": list(self._tables()), "model": self.model.name, "batch": made.batch,
+            "first": f"{made.batch}, T" if self.options.samples_first else f"T, {made.batch}",
+            "first_step": "the steps along the second axis, index 0 for t = 1" if self.options.samples_first else
+            "index 0 for t = 1",
+            "dtype": self.options.dtype, "truncate": self.options.truncate,
+            "checks": [*CHECKED.values(), *self.padded()],
+            "inside": list(asked.inside(self.options, self.library)) if brought_inside(self.options) else [],
             "objective": self._objective(), "states": self._listed(made.families),
             "direct": self._listed(made.read_by_losses),
             "opaque": made.losses, "only": made.losses[0].name if len(made.losses) == 1 else None,
@@ -95,8 +106,13 @@ class Module:
             yield f'data["{name}"] = 4 * data["{name}"] - 3'
         for name in dict.fromkeys(y.name for term in terms for y in term.assume):
             yield f'data["{name}"] = _softmax(data["{name}"])'
+        turned = ".swapaxes(0, 1)" if self.options.samples_first else ""
         for name in dict.fromkeys(term.mask.name for term in terms if term.mask is not None):
-            yield f'data["{name}"] = _mask(T, 2)'
+            if name == self.options.mask:
+                yield f'data["{name}"] = _lengths(T, 2){turned}'
+                yield f'data = _spoiled("{name}", data)'
+            else:
+                yield f'data["{name}"] = _mask(T, 2){turned}'
 
     def _kinked(self) -> list[str]:
         """The functions of the model that have no derivative somewhere."""
@@ -109,28 +125,40 @@ class Module:
         return self._body(function, [], list(self._result("return", function.results[0])))
 
     def _objective(self) -> list[str]:
-        start = "direct: dict[str, Array] = {}"
-        return self._body(self.made.objective, [start], [indented("return values, direct", 1)])
+        function, start = self.made.objective, [f"direct: dict[str, {self.array}] = {{}}"]
+        if self.options.samples_first:
+            start += ["states = _swapped(states)"] if "states" in function.uses else []
+            return self._body(function, start, [indented("return values, _swapped(direct)", 1)])
+        return self._body(function, start, [indented("return values, direct", 1)])
 
     def _backward(self) -> list[str]:
         grads, adjoints = self.made.backward.results
         results = [*self._result("grads =", grads), *self._result("adjoints =", adjoints),
                    indented("return grads, adjoints", 1)]
-        return self._body(self.made.backward, list(CHECKED.values()), results)
+        if self.options.truncate is not None:
+            return self._body(self.made.backward, [], results, read=False)
+        return self._body(self.made.backward, [*CHECKED.values(), *self.padded()], results)
+
+    def padded(self) -> list[str]:
+        """What is said of direct gradients where samples are padded."""
+        return [] if self.options.mask is None else [PADDED.format(self.options.mask)]
 
     def _closed(self, function: Function) -> list[str]:
         reads = ["states = forward(params, data) if states is None else states", CHECKED["states"]]
-        checks = [*(reads if "states" in function.uses else []), CHECKED["direct"]]
+        checks = [*(reads if "states" in function.uses else []), CHECKED["direct"], *self.padded()]
         return self._body(function, checks, list(self._result("return", function.results[0])))
 
-    def _body(self, function: Function, checks: list[str], results: list[str]) -> list[str]:
+    def _body(self, function: Function, checks: list[str], results: list[str], read: bool = True) -> list[str]:
         """Statements with, in front, what they read and, behind, what they return."""
         lines = [*self.block.lines(function.body), *results]
         used = set(re.findall(r"\w+", "\n".join([*checks, *lines])))
-        return [*(indented(line, 1) for line in self._head(checks, used, function.uses)), "", *lines]
+        return [*(indented(line, 1) for line in self._head(checks, used, function.uses, read)), "", *lines]
 
-    def _head(self, checks: list[str], used: set[str], variables: frozenset[str]) -> Iterator[str]:
+    def _head(self, checks: list[str], used: set[str], variables: frozenset[str], read: bool) -> Iterator[str]:
         lines = [*checks, *self._lengths(used), *self._given(used, variables)]
+        if not read:
+            yield from lines
+            return
         if used & {"size", "given"} or any("given[" in line for line in lines):
             yield f"given, {'size' if 'size' in used else '_'} = _read(params, data)"
         yield from lines
@@ -173,12 +201,20 @@ class Module:
             return [f'"{v.key}": {quoted(self._axes(v))}' for v in variables]
 
         shapes = "dict[str, tuple[str, ...]]"
-        yield from _table("PARAMETERS", shapes, entries(v for v in self.made.variables if v.group == "params"))
-        yield from _table("DATA", shapes, entries(v for v in self.made.variables if v.group == "data"))
+        yield from _table("PARAMETERS", shapes, entries(v for v in self.made.given if v.group == "params"))
+        if self.made.packs:
+            held = [f'"{pack.name}": {quoted([str(p.name) for p in pack.parts])}' for pack in self.made.packs]
+            yield "# The parameters that a packed array holds, in their order."
+            yield from _table("PACKED", shapes, held)
+        yield from _table("DATA", shapes, entries(v for v in self.made.given if v.group == "data"))
         yield from _table("STATES", shapes, entries(self.made.families))
         yield from _table("DIRECT", shapes, entries(self.made.read_by_losses))
         constants = [f'"{key}": {0.7 + 0.1 * (k % 3):.1f}' for k, (key, _) in enumerate(self.made.constants)]
         yield from _table("CONSTANTS", "dict[str, float]", constants)
+        if self.options.truncate is not None:
+            yield "# The family and the steps back of what stands before the first step."
+            earlier = [f'"{initial_name(m)}": ("{m.family.name}", {-m.time.const})' for m in self.model.given]
+            yield from _table("EARLIER", "dict[str, tuple[str, int]]", earlier)
         yield f"TARGETS: tuple[str, ...] = {quoted(self.targets)}"
         yield f'CLOCK = "{self.clock}"'
         sizes = [f'"{s.name}": {3 + k}' for k, s in enumerate(self.model.sizes)]
@@ -186,12 +222,13 @@ class Module:
 
     def _shapes(self) -> Iterator[tuple[str, str]]:
         """(key, shape as code) of everything that has one."""
-        for key, v in {v.key: v for v in (*self.made.variables, *self.made.families)}.items():
+        for key, v in {v.key: v for v in (*self.made.given, *self.made.families)}.items():
             yield key, _tuple([axis if isinstance(axis, str) else size(axis).text for axis in v.axes])
 
     def _about(self) -> Iterator[str]:
         """The docstring of the module, line by line."""
         model = self.model
+        notes = self.notes.format(product="x @ W" if self.options.turned else "x @ W.T")
         title = (model.title or model.name).rstrip(".")
         yield from _wrapped(escaped(f"{title}: gradients by back-propagation through time."))
         if model.source:
@@ -203,8 +240,10 @@ class Module:
         yield from self._equations(*DERIVED)
         yield from ("", *_wrapped(
             "A gradient has the shape of its variable; dL/dv[s] = 0 for s > T; d+L/dv is what the losses that read v "
-            f"send to it. {self.notes} Run as a program, the module checks itself."))
-        yield from ("", *_wrapped(escaped(stamp(self.derivation, self.target))))
+            f"send to it. {notes} Run as a program, the module checks itself."))
+        for sentence in asked.words(self.options, self.made.packs):
+            yield from ("", *_wrapped(escaped(sentence)))
+        yield from ("", *_wrapped(escaped(stamp(self.derivation, self.target, str(self.options)))))
 
     def _equations(self, *kinds: str) -> Iterator[str]:
         for line in self.derivation.lines:

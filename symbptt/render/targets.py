@@ -10,6 +10,7 @@ from symbptt.derivation import Derivation
 from symbptt.expr.index import Index, t
 from symbptt.expr.nodes import Matrix
 from symbptt.model.spec import Model
+from symbptt.program.options import PLAIN, Options
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.alike import excluded_zeros
 from symbptt.proof.assumed import assumed, rests_on
@@ -42,13 +43,14 @@ TEXT = Format("text", ".txt", Unicode, Unicode, Unicode, width=88, escape=plain_
 @dataclass(frozen=True)
 class Target:
     """One target: its name, the suffix of its files, and how it is made; a document is made in a language, and may say
-    what Coq accepted.
+    what Coq accepted; of a program, which options it follows.
     """
 
     name: str
     suffix: str
-    make: Callable[[Derivation, str, Accepted | None], str]
+    make: Callable[[Derivation, str, Accepted | None, Options], str]
     program: bool = False
+    options: frozenset[str] = frozenset()
 
     def path(self, derivation: Derivation) -> Path:
         """Where it is written, below the folder of the model; a program can be imported under its file's name."""
@@ -57,21 +59,21 @@ class Target:
 
 
 def _document(form: Format) -> Target:
-    return Target(form.name, form.suffix, lambda d, lang, accepted: document(d, form, lang, accepted))
+    return Target(form.name, form.suffix, lambda d, lang, accepted, _: document(d, form, lang, accepted))
 
 
-def _program(name: str, suffix: str, make: Callable[[Derivation], str]) -> Target:
-    return Target(name, suffix, lambda d, *_: make(d), program=True)
+def _program(name: str, suffix: str, make: Callable[[Derivation, Options], str], *options: str) -> Target:
+    return Target(name, suffix, lambda d, _lang, _accepted, asked: make(d, asked), True, frozenset(options))
 
 
 TARGETS: dict[str, Target] = {target.name: target for target in (
     _document(TEXT),
     _document(LATEX),
     _document(MARKDOWN),
-    _program("numpy", ".py", numpy_fast),
-    _program("numpy-textbook", ".py", numpy_program),
-    _program("torch", ".py", torch_program),
-    _program("jax", ".py", jax_program),
+    _program("numpy", ".py", numpy_fast, "layout", "weights", "dtype", "schedule", "fused", "mask", "truncate"),
+    _program("numpy-textbook", ".py", numpy_program, "layout", "weights", "dtype", "fused", "mask", "truncate"),
+    _program("torch", ".py", torch_program, "layout", "weights", "dtype", "fused", "mask"),
+    _program("jax", ".py", jax_program, "layout", "weights", "dtype", "fused", "mask"),
 )}
 """Every target by name, a row each."""
 
@@ -91,17 +93,20 @@ def languages() -> list[str]:
     return list(LANGUAGES)
 
 
-def render(derivation: Derivation, target: str, lang: str = "en", accepted: Accepted | None = None) -> str:
+def render(derivation: Derivation, target: str, lang: str = "en", accepted: Accepted | None = None,
+           options: Options = PLAIN) -> str:
     """The derivation as one target, in a language where it has words; a document also says what Coq accepted, if given.
 
     Raises:
-        ValueError: there is no such target or language, or what Coq accepted is about another model.
+        ValueError: there is no such target or language, the target does not follow an option, or what Coq accepted is
+            about another model.
     """
     if target not in TARGETS:
         raise ValueError(f"there is no target {target!r}; there are {', '.join(TARGETS)}")
     if lang not in LANGUAGES:
         raise ValueError(f"there is no language {lang!r}; there are {', '.join(LANGUAGES)}")
-    return TARGETS[target].make(derivation, lang, accepted)
+    options.followed_by(target, TARGETS[target].options)
+    return TARGETS[target].make(derivation, lang, accepted, options)
 
 
 def everything(derivation: Derivation, accepted: Accepted | None = None) -> dict[Path, str]:
@@ -111,7 +116,7 @@ def everything(derivation: Derivation, accepted: Accepted | None = None) -> dict
     Raises:
         ValueError: it is about another model.
     """
-    made = {target.path(derivation): target.make(derivation, "en", accepted) for target in TARGETS.values()}
+    made = {target.path(derivation): target.make(derivation, "en", accepted, PLAIN) for target in TARGETS.values()}
     return made if accepted is None else made | {Path("certificate") / accepted.file: accepted.text}
 
 

@@ -7,15 +7,18 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from sympy import MatrixSymbol, Symbol
 
 from symbptt.derive import derive
 from symbptt.expr.index import index, t
 from symbptt.expr.nodes import At, Hadamard, Plus
 from symbptt.model.read import load, loads
+from symbptt.program.array import Dimension
 from symbptt.program.fast import fast_program
+from symbptt.program.fuse import Fusion, Layout
 from symbptt.program.names import Names
-from symbptt.program.normal import collected
-from symbptt.program.statements import Blocks, Into, Loop, Recur
+from symbptt.program.normal import Normal, collected
+from symbptt.program.statements import Blocks, Into, Loop, Recur, Space
 from symbptt.program.system import Systems
 from symbptt.render.numpy_fast import numpy_fast
 from symbptt.render.numpy_program import numpy_program
@@ -44,12 +47,31 @@ def in_loops(body: object) -> int:
 
 
 @pytest.mark.parametrize(("name", "forward", "backward"), [
-    ("elman", 1, 1), ("lstm", 1, 1), ("lstm-coupled", 1, 1), ("lstm-peephole", 4, 1), ("gru", 2, 2),
+    ("elman", 1, 1), ("lstm", 1, 1), ("lstm-coupled", 1, 1), ("lstm-peephole", 1, 1), ("gru", 2, 2),
     ("gru-reset-after", 1, 2), ("mgu", 2, 2), ("irnn", 1, 1), ("indrnn", 0, 0)])
 def test_a_step_makes_one_product_for_all_gates_that_read_one_column(name: str, forward: int, backward: int) -> None:
     made = fast_program(derive(load(name)))
     assert in_loops(made.forward.body) == forward
     assert in_loops(made.backward.body) == backward
+
+
+def test_a_product_of_forward_that_backward_reads_is_kept_and_made_from_given_states() -> None:
+    made = fast_program(derive(load("gru-reset-after")))
+    saved = [r.key for r in made.empty.results if r.key not in {"r_z", "n", "h", "p"}]
+    assert saved == ["part"]
+    assert [s.function for s in made.stored.body if isinstance(s, Into)] == ["matmul"]
+    lines = numpy_fast(derive(load("gru-reset-after"))).split("def _backward(")[1].splitlines()
+    assert not any("U_n_T" in line for line in lines)
+    assert not any(isinstance(s, Into) for s in fast_program(derive(load("lstm"))).stored.body)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "gru-reset-after", "mgu"])
+def test_what_is_made_ready_for_a_loop_takes_no_more_than_a_block(name: str) -> None:
+    (space,) = (s for s in fast_program(derive(load(name))).backward.body if isinstance(s, Space))
+    lengths = {target.text: shape[0] for target, shape in zip(space.targets, space.shapes, strict=True)}
+    ready = [n for n in lengths if "shared" in n or (n.startswith("delta_") and n.endswith("_rest"))]
+    assert len(ready) > 1
+    assert {lengths[n] for n in ready} == {Dimension("block")}
 
 
 @pytest.mark.parametrize("name", ["linear", "linear-bias", "second-order"])
@@ -133,10 +155,11 @@ def test_a_fault_in_the_chunks_is_found_by_the_module(tmp_path: Path, capsys: py
         assert not module(text.replace(old, new), tmp_path, f"lie_{k}").check(), old
 
 
-def test_blocks_of_steps_change_nothing(tmp_path: Path) -> None:
-    text = numpy_fast(derive(load("lstm")))
+@pytest.mark.parametrize("name", ["lstm", "gru-reset-after", "mgu"])
+def test_blocks_of_steps_change_nothing(name: str, tmp_path: Path) -> None:
+    text = numpy_fast(derive(load(name)))
     whole, parted = module(text, tmp_path, "whole"), module(text, tmp_path, "parted")
-    parted._block_length = lambda width: 3
+    parted._block_length = lambda T, width: 3
 
     def loss(o, y):
         return ((o - y) ** 2).sum(-1) / 2, o - y
@@ -162,3 +185,18 @@ def test_names_do_not_depend_on_the_order_of_sets() -> None:
     text = numpy_fast(derive(load("gru")))
     assert re.search(r"^def _backward", text, re.MULTILINE)
     assert text == numpy_fast(derive(load("gru")))
+
+
+def test_columns_are_compared_whatever_the_sizes_are() -> None:
+    """At sizes of one the first of these families has no column."""
+    n, m = Symbol("n", integer=True, positive=True), Symbol("m", integer=True, positive=True)
+    first, second = MatrixSymbol("first", n - m, 1), MatrixSymbol("second", m, 1)
+    layout = Layout()
+    base = Fusion(Normal(lambda name, like: MatrixSymbol(name, *like.shape), frozenset()), layout).beside(
+        [first, second], "both")
+    a, b, whole = layout.place(first), layout.place(second), layout.place(base)
+    assert layout.overlap(a, whole)
+    assert layout.overlap(b, whole)
+    assert not layout.overlap(a, b)
+    assert not layout.overlap(a, layout.place(MatrixSymbol("other", n - m, 1)))
+    assert [layout.number(first), layout.number(second), layout.number(base)] == [0, 1, 0]

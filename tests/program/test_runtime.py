@@ -8,7 +8,8 @@ import pytest
 import sympy
 
 from symbptt.model.functions import CALLABLE, ENTRYWISE, FUNCTIONS, SLOPES, VECTOR_FUNCTIONS
-from symbptt.program import runtime
+from symbptt.program import runtime, runtime_options
+from symbptt.program.carry import edited, functions
 from symbptt.render.arrays import NUMPY
 
 Z = sympy.Symbol("z", real=True)
@@ -24,6 +25,18 @@ def exact(name: str, points) -> np.ndarray:
     scalar = sympy.lambdify(Z, ENTRYWISE[name].scalar(Z), "mpmath")
     with mpmath.workdps(400):
         return np.array([float(scalar(mpmath.mpf(p))) for p in points])
+
+
+def test_no_function_stands_in_for_another() -> None:
+    named = [name for module in (runtime, runtime_options) for name, value in vars(module).items()
+             if getattr(value, "__module__", "") == module.__name__]
+    assert set(functions()) <= set(named)
+    assert {name for name in named if named.count(name) > 1} <= {"forward", "_objective"}
+
+
+def test_a_change_that_finds_no_place_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"'nowhere' stands 0 times in _read"):
+        edited([("_read", "nowhere", "here")])
 
 
 def test_every_function_has_an_array_form() -> None:

@@ -135,7 +135,9 @@ def there(given: Any) -> Any:
         return {name: there(value) for name, value in given.items()}
     if isinstance(given, tuple):
         return tuple(map(there, given))
-    return torch.from_numpy(given) if isinstance(given, np.ndarray) else given
+    if isinstance(given, np.ndarray):
+        return torch.from_numpy(given if min(given.strides, default=0) >= 0 else given.copy())
+    return given
 
 
 def host(given: Any) -> Any:

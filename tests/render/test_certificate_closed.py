@@ -274,3 +274,40 @@ def test_coq_proves_the_one_word_of_a_linear_recurrence(equations: str) -> None:
     """Powers are written from the last step, and whole at the first."""
     verdict = checked(certificate(derive(framed(equations, reduce="last"))))
     assert verdict.accepted, verdict.reason
+
+
+LATE = [
+    pytest.param("W @ h[t-1] + W @ x[t-2]", id="two steps"), pytest.param("W @ h[t-1] + W @ x[t-3] + s0", id="three"),
+    pytest.param("W @ h[t-1] + W @ x + W @ x[t-1] - gamma*(W @ x[t-2]) + W @ x[t-4]", id="several lags"),
+    pytest.param("0.5*(W @ h[t-1]) + 0.5*(W @ x[t-2])", id="with a number"),
+    pytest.param("W @ (W @ h[t-1]) + W @ (W @ (W @ x[t-3]))", id="a power of a product"),
+    pytest.param("W.T @ h[t-2] + W.T @ x[t-3]", id="a state two steps back"),
+]
+"""Inputs that come in late, through the matrix of the recurrence: sums begin late, and their powers are short."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reduce", ["mean", "last"])
+@pytest.mark.parametrize("right", LATE)
+def test_coq_proves_the_gradients_of_inputs_that_come_in_late(right: str, reduce: str) -> None:
+    verdict = checked(solutions(certificate(derive(framed(f'h = "{right}"', reduce=reduce)))))
+    assert verdict.accepted, verdict.reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lie", ["mxpow W^T i", "mxpow W^T i.-2", "mxpow W i.-1"])
+def test_coq_refuses_a_wrong_power_of_a_late_sum(lie: str) -> None:
+    text = solutions(certificate(derive(framed('h = "W @ h[t-1] + W @ x[t-2]"'))))
+    right = r"\sum_(2 <= i < T.+1) mxpow W^T i.-1"
+    assert text.count(right) == 1
+    verdict = checked(text.replace(right, right.replace("mxpow W^T i.-1", lie)))
+    assert verdict.reason.startswith("Coq refuses it: Theorem sum_x_0, line "), verdict.reason
+
+
+@pytest.mark.slow
+def test_coq_proves_sums_over_several_ranges_one_of_which_is_scaled() -> None:
+    model = framed('h = "tanh(0.5*h[t-1] + W @ h[t-2] + x)"', initial='h_0 = "tanh(W @ s0)"')
+    text = certificate(derive(model))
+    assert r"inv_2 *: (\sum_(1 <= i < T.+1)" in said(text, "sum_W")
+    verdict = checked(solutions(text))
+    assert verdict.accepted, verdict.reason

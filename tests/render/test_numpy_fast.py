@@ -4,6 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from symbptt.render.numpy_fast import numpy_fast
@@ -54,6 +55,36 @@ def program(folder: Path):  # noqa: F811 - the fixture
     return build
 
 
+@pytest.mark.parametrize("name", ["library lstm", "library linear", *slow(*MODELS[::4])])
+def test_buffers_are_used_again_and_hold_nothing_that_is_returned(name: str, program) -> None:
+    module, buffers = program(name), {}
+    network, other = Network(model(name), T=4), Network(model(name), T=2)
+    L, grads = module.value_and_grad(network.params, network.data, network.loss)
+    for _ in range(2):
+        module.value_and_grad(other.params, other.data, other.loss, buffers=buffers)
+        value, first = module.value_and_grad(network.params, network.data, network.loss, buffers=buffers)
+        kept = [array for _, arrays in buffers.values() for array in arrays]
+        assert kept
+        assert not any(np.shares_memory(gradient, array) for gradient in first.values() for array in kept)
+        for array in kept:
+            array[...] = np.nan
+        again, second = module.value_and_grad(network.params, network.data, network.loss, buffers=buffers)
+        assert all(a is b for a, b in zip(kept, (a for _, found in buffers.values() for a in found), strict=True))
+        assert L == value == again
+        for key, gradient in grads.items():
+            np.testing.assert_array_equal(first[key], gradient)
+            np.testing.assert_array_equal(second[key], gradient)
+
+
+def test_buffers_of_another_dtype_are_not_used(program) -> None:
+    module, buffers, network = program("library elman"), {}, Network(model("library elman"))
+    for dtype in ("float64", "float32", "float64"):
+        params, data = ({key: np.asarray(value, dtype) for key, value in arrays.items()}
+                        for arrays in (network.params, network.data))
+        _, grads = module.value_and_grad(params, data, network.loss, buffers=buffers)
+        assert {str(gradient.dtype) for gradient in grads.values()} == {dtype}
+
+
 FAULTS = [(r"np\.add\(", "np.subtract("), (r"np\.subtract\(", "np.add("), (r"np\.multiply\(", "np.add("),
           (r"np\.tanh\(", "np.sin("), (r"np\.reciprocal\(", "np.negative("), (r"np\.negative\(", "np.positive("),
           (r" \+= ", " -= "), (r" -= ", " += "), (r" \*= ", " += "), (r"\.T @", " @"),
@@ -66,8 +97,10 @@ FAULTS = [(r"np\.add\(", "np.subtract("), (r"np\.subtract\(", "np.add("), (r"np\
 """Patterns in a statement, and what a person might have written instead: every line of the recursions is tried."""
 
 HARMLESS = re.compile(r"= np\.(empty|zeros_like)|^\s+(T|T, \w+|N|dtype|work\w*|block\w*) = |reshape\(|^\s+strip\w+ = |"
-                      r"\] = 0$|^\s+arrays\[|^\s+\w+ = (given|arrays|direct)\[")
-"""Lines in which a fault makes no other module, or none that runs: shapes, scratch, what is overwritten later."""
+                      r"\] = 0$|_arrays\(|^\s+\w+=\(|last - first|^\s+step\w* = |"
+                      r"^\s+arrays\[|^\s+\w+ = (given|arrays|direct)\[")
+"""Lines in which a fault makes no other module, or none that runs: shapes, scratch, what is overwritten later,
+and where a second block of steps begins, as the sample of a module has one (tests/program/test_fast.py has more)."""
 
 
 def lines_of(source: str) -> list[int]:

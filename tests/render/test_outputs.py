@@ -1,4 +1,4 @@
-"""The stacks that losses read, differentiated by torch and jax: beside other modules, under their transformations."""
+"""The stacks that losses read, as torch and jax differentiate them: beside other modules and transformed."""
 
 import os
 from pathlib import Path

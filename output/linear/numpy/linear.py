@@ -37,6 +37,7 @@ file.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -93,17 +94,23 @@ def value_and_grad(
     params: Mapping[str, Any],
     data: Mapping[str, Any],
     loss: Loss | None = None,
+    buffers: dict[str, Any] | None = None,
 ) -> tuple[Any, dict[str, Array]]:
     """L, and its gradient with respect to every parameter, input and column of data, under its own name.
 
     loss takes whole stacks (T, B, size) and returns the values (T, B) and the gradient stack,
     a tuple of stacks where several arguments carry a gradient:
         l(o, y), gradient for o
+
+    buffers, an empty dict at first, keeps the work arrays from one call to the next, which saves the time to get memory
+    and holds it. They serve again where shapes and dtype are the same, so that what a loss was given is overwritten by
+    the next call with the same dict; what is returned is not in them. Threads take a dict each.
     """
     given, size = _read(params, data)
-    arrays = _forward(params, given, size)
+    buffers = {} if buffers is None else buffers
+    arrays = _forward(params, given, size, buffers)
     values, direct = _objective(params, data, _states(given, size, arrays), _one_loss(loss, "l"))
-    grads, _ = _backward(params, given, size, arrays, direct, every=False)
+    grads, _ = _backward(params, given, size, arrays, direct, every=False, buffers=buffers)
     return values.sum(), grads
 
 
@@ -126,12 +133,16 @@ def backward(
     return _backward(params, given, size, _stored(params, given, size, states), direct, every=True)
 
 
-def _empty(params: Mapping[str, Any], given: Mapping[str, Array], size: Mapping[str, int]) -> dict[str, Array]:
+def _empty(
+    params: Mapping[str, Any],
+    given: Mapping[str, Array],
+    size: Mapping[str, int],
+    buffers: dict[str, Any] | None = None,
+) -> dict[str, Array]:
     """The arrays that forward fills, with the values before the first step."""
     T, B = given["x"].shape[:2]
     dtype = given["W_hx"].dtype
-    h = np.empty((T + 1, B, size["h"]), dtype)
-    o = np.empty((T, B, size["q"]), dtype)
+    h, o = _arrays(buffers, "states", dtype, h=(T + 1, B, size["h"]), o=(T, B, size["q"]))
     h[0] = given["h_0"]
     return {
         "h": h,
@@ -139,9 +150,14 @@ def _empty(params: Mapping[str, Any], given: Mapping[str, Array], size: Mapping[
     }
 
 
-def _forward(params: Mapping[str, Any], given: Mapping[str, Array], size: Mapping[str, int]) -> dict[str, Array]:
+def _forward(
+    params: Mapping[str, Any],
+    given: Mapping[str, Array],
+    size: Mapping[str, int],
+    buffers: dict[str, Any] | None = None,
+) -> dict[str, Array]:
     """The arrays with all states."""
-    arrays = _empty(params, given, size)
+    arrays = _empty(params, given, size, buffers)
     T, B = given["x"].shape[:2]
     W_hx = given["W_hx"]
     W_hh = given["W_hh"]
@@ -150,7 +166,7 @@ def _forward(params: Mapping[str, Any], given: Mapping[str, Array], size: Mappin
     x = given["x"]
     h = arrays["h"]
     o = arrays["o"]
-    W_hh_T = W_hh.T
+    W_hh_T = np.ascontiguousarray(W_hh.T)
     W_hx_T = W_hx.T
     W_qh_T = W_qh.T
     h_rows = h[1:T + 1].reshape(N, size["h"])
@@ -178,7 +194,7 @@ def _stored(
 ) -> dict[str, Array]:
     """The arrays with states that are given."""
     arrays = _empty(params, given, size)
-    T = len(given[CLOCK])
+    T = len(given["x"])
     arrays["h"][1:T + 1] = states["h"]
     arrays["o"] = states["o"]
     return arrays
@@ -191,6 +207,7 @@ def _backward(
     arrays: Mapping[str, Array],
     direct: Mapping[str, Array],
     every: bool,
+    buffers: dict[str, Any] | None = None,
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """The gradients and, where every adjoint is wanted, the stacks of all of them."""
     T, B = given["x"].shape[:2]
@@ -202,7 +219,7 @@ def _backward(
     x = given["x"]
     h = arrays["h"]
     direct_o = direct["o"]
-    dL_dh = np.empty((T + 1, B, size["h"]), dtype)
+    dL_dh, = _arrays(buffers, "backward", dtype, dL_dh=(T + 1, B, size["h"]))
     dL_dh[T :] = 0
     dL_dx = np.empty((T, B, size["d"]), dtype)
     dL_dh_rows = dL_dh[:T].reshape(N, size["h"])
@@ -280,15 +297,15 @@ def check() -> bool:
         for name, gradient in grads.items():
             derivative, terms = _complex_step(name, params, data, loss)
             good &= _agree(f"dL/d{name}", gradient, derivative, terms)
+        found, _ = backward(params, data, states, direct)
         large, _ = backward(params, data, states, {name: 2.0**20 * stack for name, stack in direct.items()})
-        for name, gradient in backward(params, data, states, direct)[0].items():
+        for name, gradient in found.items():
             good &= _agree(f"dL/d{name}, linear in what L sends", large[name], 2.0**20 * gradient, abs(large[name]))
         for SCHEDULE in ("loop", "chunked"):
             _, other = value_and_grad(params, data, loss["l"])
             for name, gradient in other.items():
                 good &= _agree(f"dL/d{name}, {SCHEDULE}", gradient, grads[name], abs(grads[name]))
         SCHEDULE = schedule
-        found, _ = backward(params, data, states, direct)
         for name, gradient in found.items():
             good &= _agree(f"dL/d{name} from states", gradient, grads[name], abs(grads[name]))
     print("all gradients agree" if good else "a gradient is wrong")
@@ -485,6 +502,26 @@ def _recur(stack: Array, *matrices: Array | None) -> None:
             if matrix is not None:
                 np.dot(steps[lags - k], matrix, out=work)
                 np.add(steps[lags], work, out=steps[lags])
+
+
+def _arrays(buffers: dict[str, Any] | None, key: str, dtype: Any, /, **shapes: tuple[int, ...]) -> list[Array]:
+    """Arrays without values: new ones, or in buffers those of the call before if it had the same shapes and dtype.
+
+    In buffers they are cut out of one: memory is got for all at once, as the first use of it costs more than a sum.
+    """
+    if buffers is None:
+        return [np.empty(shape, dtype) for shape in shapes.values()]
+    wanted = (dtype, *shapes.values())
+    if key not in buffers or buffers[key][0] != wanted:
+        lengths = [math.prod(shape) for shape in shapes.values()]
+        # Each begins a multiple of 64 numbers behind the first.
+        whole, starts = np.empty(sum(n + 63 for n in lengths), dtype), [0]
+        for n in lengths:
+            starts.append(starts[-1] + (n + 63) // 64 * 64)
+        parts = zip(starts, lengths, shapes.values(), strict=False)
+        buffers[key] = (wanted, [whole[at : at + n].reshape(shape) for at, n, shape in parts])
+    found: list[Array] = buffers[key][1]
+    return found
 
 
 def _chunk_length(T: int, B: int, n: int, lags: int) -> int:

@@ -176,6 +176,10 @@ Proof.
 move=> [<- FP] [<- GQ]; split=> [|a]; first exact: map_mxD.
 by rewrite -FP -GQ -dotmDr /tangent /mdu map_mxD.
 Qed.
+(* to a curve something is added along the line that is 0 at the point *)
+Lemma pull_push m n (F G : curve m n) A B V P :
+  G = F + line B V -> pull F A P -> B = 0 -> pull G A (fun a => P a + << a, V >>).
+Proof. by move=> GF FP B0; apply: pull_eq GF (pull_at _ (pullD FP (pull_line B V))); rewrite B0 addr0. Qed.
 Lemma pullN m n (F : curve m n) A P : pull F A P -> pull (- F) (- A) (fun a => - P a).
 Proof.
 move=> [<- FP]; split=> [|a]; first exact: map_mxN.

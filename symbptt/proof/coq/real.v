@@ -356,6 +356,10 @@ move=> [<- Fd FP] [<- Gd GQ]; apply: (@pull_intro _ _ _ _ (tangent F + tangent G
   by rewrite mxE.
 by rewrite dotmDr FP GQ.
 Qed.
+(* to a curve something is added along the line that is 0 at the point *)
+Lemma pull_push m n (F G : curve m n) A B V P :
+  (forall s, G s = F s + line B V s) -> pull F A P -> B = 0 -> pull G A (fun a => P a + << a, V >>).
+Proof. by move=> GF FP B0; apply: pull_eq GF (pull_at _ (pullD FP (pull_line B V))); rewrite B0 addr0. Qed.
 Lemma pullN m n (F : curve m n) A P : pull F A P -> pull (fun s => - F s) (- A) (fun a => - P a).
 Proof.
 move=> [<- Fd FP]; apply: (@pull_intro _ _ _ _ (- tangent F)) => // [i j|a]; last by rewrite dotmNr FP.

@@ -119,7 +119,8 @@ move=> lin -> <- <-; apply/eqP; rewrite -subr_eq; apply/eqP.
 by apply: (big_morph (fun u => E u - E 0)) => [u v|]; rewrite ?subrr // addrACA -opprD -lin opprD addrACA subrr addr0.
 Qed.
 End Ranges.
-Lemma merge_scale (R : ringType) (V : lmodType R) (r : seq nat) k (a : V) F :
+(* of matrices, since of a module in general the sum is not seen to be one of matrices *)
+Lemma merge_scale (R : ringType) m n (r : seq nat) k (a : 'M[R]_(m, n)) F :
   a = \sum_(i <- r) F i -> k *: a = \sum_(i <- r) k *: F i.
 Proof. by move=> ->; rewrite scaler_sumr. Qed.
 
@@ -146,12 +147,20 @@ Ltac merge := lazymatch goal with
   | |- \sum_(i <- _) _ = _ => reflexivity
   | |- _ => eapply merge_zero
   end.
+(* an index of a range that begins some steps after 0 or t, as its first place and a distance d: every power is then one
+   of d + k for a number k, and k of its factors stand in front of it *)
+Ltac from_first_place lo :=
+  rewrite -(subnKC lo);
+  let d := fresh in
+  match type of lo with is_true (?a <= ?i)%N => generalize (i - a)%N => d end;
+  rewrite ?addSn ?add0n -?addnS ?addKn ?succnK ?mxpowS.
 (* the bodies, with the range at hand; what the engine writes as one power may be a factor and a power *)
 Ltac same_range close :=
   eapply etrans; [| symmetry; merge];
   let lo := fresh in let i := fresh in
   apply: eq_big_nat => i /andP[lo _]; cbv beta; rewrite ?(subnS, subn0);
-  first [close | rewrite ?(subSn lo) ?mxpowS ?(mxpow_far _ lo) ?(mxpow_pos _ lo); first [close | powers; close]].
+  first [close | rewrite ?(subSn lo) ?mxpowS ?(mxpow_far _ lo) ?(mxpow_pos _ lo); first [close | powers; close]
+       | from_first_place lo; first [close | powers; close]].
 (* the same without a range: powers whose exponent is the number of steps n, which is not 0 *)
 Ltac same_power close := match goal with
   | H : is_true (0 < ?n)%N |- _ => rewrite ?(subnS, subn0) ?mxpowS ?(mxpow_pos _ H); first [close | powers; close]

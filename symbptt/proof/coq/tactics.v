@@ -58,6 +58,9 @@ Ltac cancel_written H := first
 Ltac cancel_matrices H := intros;
   first [ mxring_strict | mxring_loose | mxring_left; cancel_inverses H | mxring_left_loose; cancel_inverses H ].
 Ltac cancel_pairings H := first [ cancel_written H | rewrite ?hadmA; cancel_written H ].
+(* an equation to which nothing is added *)
+Lemma unpush (V : zmodType) (a b c : V) : a = b + c -> c = 0 -> a = b.
+Proof. by move=> -> ->; rewrite addr0. Qed.
 (* the entry of the 1 x 1 matrix of a number *)
 Lemma const_mx00 (R : ringType) (a : R) : (const_mx a : 'M[R]_1) 0 0 = a.
 Proof. by rewrite mxE. Qed.

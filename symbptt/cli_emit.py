@@ -1,0 +1,38 @@
+"""The options of `symbptt emit`, a row each; what is wrong with a value `program.options` knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import click
+
+from symbptt.program.options import MASK, PLAIN, Options
+
+Command = Callable[..., Any]
+
+ASKED = (
+    click.option("--layout", type=click.Choice(Options.CHOICES["layout"]), default=PLAIN.layout, show_default=True,
+                 help="The axes of stacks: T steps, B samples, the size D."),
+    click.option("--weights", type=click.Choice(Options.CHOICES["weights"]), default=PLAIN.weights, show_default=True,
+                 help="The side from which W multiplies: W @ x, or x @ W with arrays of the other shape."),
+    click.option("--dtype", type=click.Choice(Options.CHOICES["dtype"]),
+                 help="The dtype of all arrays; without it that of what is given."),
+    click.option("--schedule", type=click.Choice(Options.CHOICES["schedule"]), default=PLAIN.schedule,
+                 show_default=True, help="How linear recurrences run, in the target numpy: step by step, in parallel "
+                                         "chunks of time, or by the sizes."),
+    click.option("--mask", metavar="[NAME]", is_flag=False, flag_value=MASK,
+                 help="Sequences of different lengths, padded at the end: data holds a mask (T, B) under this name, "
+                      f"without NAME {MASK}."),
+    click.option("--truncate", metavar="INTEGER", type=click.IntRange(min=1),
+                 help="Gradients truncated to so many uses of the weights."),
+    click.option("--fused", metavar="[ORDER]", is_flag=False, flag_value="",
+                 help="Pack parameters of gates that multiply the same operand in one array, in the order of the "
+                      "gates, such as i,f,g,o; without ORDER in that of the model."),
+)
+
+
+def asked(command: Command) -> Command:
+    """The command with every option of a program."""
+    return reduce(lambda made, option: option(made), reversed(ASKED), command)

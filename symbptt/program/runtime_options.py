@@ -1,0 +1,220 @@
+"""What modules bring along beside `runtime` where options ask for it; copied like that, and never imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+Loss = Callable[..., Any]
+
+PARAMETERS: dict[str, tuple[str, ...]] = {}
+DATA: dict[str, tuple[str, ...]] = {}
+STATES: dict[str, tuple[str, ...]] = {}
+EARLIER: dict[str, tuple[str, int]] = {}
+CLOCK = ""
+TRUNCATE = 1
+
+
+def forward(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Array]:
+    """The states; generated."""
+    raise NotImplementedError
+
+
+def _objective(
+    params: Mapping[str, Any], data: Mapping[str, Any], states: Mapping[str, Array], loss: Mapping[str, Loss]
+) -> tuple[Array, dict[str, Array]]:
+    """What each step and sample adds to L, and the direct gradients; generated."""
+    raise NotImplementedError
+
+
+def _recursion(
+    params: Mapping[str, Any],
+    given: Mapping[str, Array],
+    size: Mapping[str, int],
+    states: Mapping[str, Array],
+    direct: Mapping[str, Array],
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The recursion over all steps; generated."""
+    raise NotImplementedError
+
+
+def _swapped(stacks: Mapping[str, Array]) -> dict[str, Array]:
+    """Stacks with the axes of steps and of samples in the other order, as views."""
+    return {name: stack.swapaxes(0, 1) for name, stack in stacks.items()}
+
+
+def _kept(name: str, mask: Array) -> Array:
+    """Where a mask (T, B) keeps a step, as (T, B, 1).
+
+    Raises:
+        ValueError: it holds more than 0 and 1, or padding stands before a step that is kept.
+    """
+    kept: Array = mask != 0
+    if np.any(mask != kept):
+        raise ValueError(f'data["{name}"] holds more than 0 and 1')
+    if np.any(kept[1:] > kept[:-1]):
+        sample = int(np.argmax(np.any(kept[1:] > kept[:-1], axis=0)))
+        raise ValueError(f'data["{name}"] has a 0 before a 1 in sample {sample}; padding stands at the end')
+    return kept[..., None]
+
+
+def _where_kept(mask: Array, values: Array, gradients: tuple[Array, ...]) -> tuple[Array, tuple[Array, ...]]:
+    """What a loss gave, and zero in padding whatever it gave there."""
+    return np.where(mask != 0, values, 0), tuple(np.where(mask != 0, gradient, 0) for gradient in gradients)
+
+
+def _without_padding(mask: Array, stacks: Mapping[str, Array]) -> dict[str, Array]:
+    """Stacks with zeros in padding."""
+    return {name: np.where(mask != 0, stack, 0) for name, stack in stacks.items()}
+
+
+def _lengths(T: int, B: int) -> Array:
+    """A mask (T, B) for check: every sample is two steps shorter than the one before it, but for one step."""
+    return np.asarray(np.arange(T)[:, None] < np.maximum(T - 2 * np.arange(B), 1), dtype=float)
+
+
+def _spoiled(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Data with padding that is no number."""
+    stacks = [key for key, axes in DATA.items() if "T" in axes and key != name]
+    return {**data, **{key: np.where(data[name][..., None] != 0, data[key], np.nan) for key in stacks}}
+
+
+def _truncated(
+    params: Mapping[str, Any],
+    given: Mapping[str, Array],
+    size: Mapping[str, int],
+    states: Mapping[str, Array],
+    direct: Mapping[str, Array],
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Gradients and adjoints that count, of the loss of each step, the uses of the weights in TRUNCATE steps up to it.
+
+    The losses of the first TRUNCATE steps take one recursion, each later one a recursion over a window of its own,
+    which begins with states that are given; windows stand beside one another as samples, as many as make up T steps.
+    """
+    T, B = given[CLOCK].shape[:2]
+    K = min(TRUNCATE, T)
+    window = _windows(given, states, range(1), K)
+    sent = {name: stack[:K] for name, stack in direct.items()}
+    results = _recursion(params, window, size, {name: stack[:K] for name, stack in states.items()}, sent)
+    if T == K:
+        return results
+    axis = DATA[CLOCK].index("T")
+    stacks = {*STATES, *(name for name, axes in DATA.items() if "T" in axes)}
+    whole = [
+        {name: _lengthened(array, axis, T) if name in stacks else array for name, array in found.items()}
+        for found in results
+    ]
+    first_step = {name: stack[:1] for name, stack in states.items()}
+    nothing = {name: np.zeros_like(stack[:1]) for name, stack in direct.items()}
+    once, _ = _recursion(params, _windows(given, states, range(1), 1), size, first_step, nothing)
+    beside = max(1, T // K)
+    for first in range(1, T - K + 1, beside):
+        starts = range(first, min(first + beside, T - K + 1))
+        sent = {name: _beside(stack, starts, K) for name, stack in direct.items()}
+        for stack in sent.values():
+            stack[:-1] = 0
+        reached = {name: _beside(stack, starts, K) for name, stack in states.items()}
+        window = _windows(given, states, starts, K)
+        for total, found in zip(whole, _recursion(params, window, size, reached, sent), strict=True):
+            for name, array in found.items():
+                if name in stacks:
+                    steps = np.moveaxis(array, axis, 0).reshape(K, len(starts), B, -1)
+                    for k, step in enumerate(steps):
+                        np.moveaxis(total[name], axis, 0)[first + k : first + k + len(starts)] += step
+                elif name in EARLIER:
+                    _add_earlier(total, name, array.reshape(len(starts), B, -1), starts, axis)
+                elif name in DATA:
+                    total[name] = total[name] + array.reshape(len(starts), B, -1).sum(axis=0)
+                else:
+                    total[name] = total[name] + (array - once[name])
+    return whole[0], whole[1]
+
+
+def _lengthened(array: Array, axis: int, T: int) -> Array:
+    """A stack with zeros behind it, up to T steps."""
+    missing = [(0, T - array.shape[axis] if k == axis else 0) for k in range(array.ndim)]
+    return np.pad(array, missing)
+
+
+def _beside(stack: Array, starts: range, K: int) -> Array:
+    """Windows of K steps of a stack, beside one another as samples."""
+    return np.concatenate([stack[start : start + K] for start in starts], axis=1)
+
+
+def _windows(given: Mapping[str, Array], states: Mapping[str, Array], starts: range, K: int) -> dict[str, Array]:
+    """What is given to windows of K steps, beside one another as samples."""
+    found = dict(given)
+    for name, axes in DATA.items():
+        if "T" in axes:
+            found[name] = _beside(given[name], starts, K)
+        elif name in EARLIER:
+            found[name] = np.concatenate([_earlier(given, states, name, start) for start in starts])
+        else:
+            found[name] = np.tile(given[name], (len(starts), 1))
+    return found
+
+
+def _earlier(data: Mapping[str, Array], states: Mapping[str, Array], name: str, start: int, axis: int = 0) -> Any:
+    """A value before the first step, for a window before which so many steps stand."""
+    family, back = EARLIER[name]
+    if start > back:
+        return np.take((states if family in STATES else data)[family], start - back - 1, axis)
+    return data[next(key for key, place in EARLIER.items() if place == (family, back - start))]
+
+
+def _add_earlier(total: dict[str, Array], name: str, rows: Array, starts: range, axis: int) -> None:
+    """Add the gradients of what stands before the first step of windows; what reaches a computed state is cut off."""
+    family, back = EARLIER[name]
+    for start, row in zip(starts, rows, strict=True):
+        if start > back and family in STATES:
+            continue
+        if start > back:
+            np.moveaxis(total[family], axis, 0)[start - back - 1] += row
+        else:
+            key = next(key for key, place in EARLIER.items() if place == (family, back - start))
+            total[key] = total[key] + row
+
+
+def _kept_step(
+    name: str,
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    states: Mapping[str, Array],
+    direct: Mapping[str, Array],
+    loss: Mapping[str, Loss],
+) -> tuple[Array, Array]:
+    """What TRUNCATE uses of the weights keep of the derivatives of L with respect to one array, by forward alone.
+
+    The loss of each step is taken in a window of steps up to it, which begins with the states as they are; what it
+    sends stands for it. Padding that is no number is 0 before a window. Sums of absolute terms come second.
+    """
+    base, axis = np.asarray(params[name] if name in PARAMETERS else data[name]), DATA[CLOCK].index("T")
+    fixed = {key: stack.astype(complex) for key, stack in states.items()}
+    derivative, terms = np.zeros(base.shape), np.zeros(base.shape)
+    for place in np.ndindex(base.shape):
+        moved = base.astype(complex)
+        moved[place] += 1e-30j
+        shifted_params = {**params, name: moved} if name in PARAMETERS else params
+        shifted_data = data if name in PARAMETERS else {**data, name: moved}
+        slopes = [_objective(shifted_params, data, fixed, loss)[0].imag.sum()] if name in PARAMETERS else []
+        for end in range(1, np.shape(data[CLOCK])[axis] + 1):
+            start = max(end - TRUNCATE, 0)
+            window = {
+                key: np.take(shifted_data[key], range(start, end), axis)
+                if "T" in axes
+                else np.nan_to_num(_earlier(shifted_data, states, key, start, axis))
+                if key in EARLIER
+                else shifted_data[key]
+                for key, axes in DATA.items()
+            }
+            reached = {**window, **forward(shifted_params, window)}
+            for key, stack in direct.items():
+                sent, last = np.take(stack, end - 1, axis), np.take(reached[key], -1, axis)
+                slopes.append((sent * np.where(sent != 0, last, 0)).imag.sum())
+        derivative[place], terms[place] = sum(slopes) / 1e-30, sum(map(abs, slopes)) / 1e-30
+    return derivative, terms
