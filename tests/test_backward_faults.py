@@ -106,7 +106,7 @@ FAULTS = {
         (W_HH_STEP, W_HH_STEP.replace("h[t] * h[t]", "np.tanh(h[t]) ** 2")),
         ("1 - h_rows * h_rows", "1 - torch.tanh(h_rows) ** 2"), ("1 - h_t * h_t", "1 - jnp.tanh(h_t) ** 2")),
     "activation derivative: of tanh for a sigmoid gate": Fault(
-        "lstm", ("delta_i_part *= i_part\n", "delta_i_part *= 1 + i_part\n"),
+        "lstm", ("delta_i_rest_part *= i_part\n", "delta_i_rest_part *= 1 + i_part\n"),
         ("dW_i += (i[t] * (1 - i[t])", "dW_i += ((1 - i[t] * i[t])"),
         ("i_rows * (1 - i_rows)", "(1 - i_rows * i_rows)"),
         ("i_t * (1 - i_t)", "(1 - i_t * i_t)")),
@@ -133,8 +133,8 @@ FAULTS = {
         "lstm", ("np.tanh(c_t, out=h_t)", "h_t[...] = c_t"), ("o[t] * np.tanh(c[t])", "o[t] * c[t]"),
         ("o_t * torch.tanh(c_t)", "o_t * c_t"), ("o_t * jnp.tanh(c_t)", "o_t * c_t"), "forward"),
     "the forward pass is another cell: z and 1 - z exchanged": Fault(
-        "gru", ("np.multiply(z_t, h_before, out=h_t)  # (4)\n            np.subtract(1, z_t, out=work_2)",
-                "np.multiply(1 - z_t, h_before, out=h_t)\n            work_2[...] = z_t"),
+        "gru", ("np.multiply(z_t, h_before, out=h_t)  # (4)\n            np.subtract(1, z_t, out=work)",
+                "np.multiply(1 - z_t, h_before, out=h_t)\n            work[...] = z_t"),
         ("z[t] * h[t - 1] + (1 - z[t]) * n[t]", "(1 - z[t]) * h[t - 1] + z[t] * n[t]"),
         *[("z_t * h_before + (1 - z_t) * n_t", "(1 - z_t) * h_before + z_t * n_t")] * 2, "forward"),
     "sign": alike("elman", ("dW_hh = ", "dW_hh = -"), ("dW_hh += ", "dW_hh -= ")),
@@ -150,7 +150,9 @@ FAULTS = {
         "gru", ("delta_n_rows.T @ (r_rows * h_rows_back_1)", "(r_rows * delta_n_rows).T @ h_rows_back_1"),
         ("((1 - n[t] * n[t]) * dL_dn[t]).T @ (r[t] * h[t - 1])", "(r[t] * (1 - n[t] * n[t]) * dL_dn[t]).T @ h[t - 1]")),
     "parentheses in LSTM gate gradients: dc + a * b for (dc + a) * b": Fault(
-        "lstm", ("delta_g_t *= dL_dc_t", "delta_g_t[...] = dL_dc_t - work + work * delta_g_t"),
+        "lstm", (
+            "np.multiply(delta_g_rest[step], dL_dc_t, out=delta_g[t - 1])",
+            "delta_g[t - 1] = dL_dc_t - work + work * delta_g_rest[step]"),
         ("dL_dg[t] = i[t] * dL_dc[t]", "dL_dg[t] = (f[t + 1] * dL_dc[t + 1] if t < T else 0) + i[t] * ("
                                        "1 - np.tanh(c[t]) ** 2) * o[t] * dL_dh[t]"),
         ("delta_g_t = delta_g_rest_t * dL_dc_t",
