@@ -24,12 +24,12 @@ ASKED = (
                                          "chunks of time, or by the sizes."),
     click.option("--mask", metavar="[NAME]", is_flag=False, flag_value=MASK,
                  help="Sequences of different lengths, padded at the end: data holds a mask (T, B) under this name, "
-                      f"without NAME {MASK}."),
+                      f"without NAME, behind MODEL, {MASK}."),
     click.option("--truncate", metavar="INTEGER", type=click.IntRange(min=1),
-                 help="Gradients truncated to so many uses of the weights."),
+                 help="Gradients truncated to so many uses of the weights; for the NumPy targets."),
     click.option("--fused", metavar="[ORDER]", is_flag=False, flag_value="",
                  help="Pack parameters of gates that multiply the same operand in one array, in the order of the "
-                      "gates, such as i,f,g,o; without ORDER in that of the model."),
+                      "gates, such as i,f,g,o; without ORDER, behind MODEL, in that of the model."),
 )
 
 

@@ -227,6 +227,97 @@ def test_a_lie_that_is_aimed_between_the_steps_that_are_tried(lie: str, linear: 
         guard(named("linear"), text)
 
 
+POWER = """name = "power"
+[sizes]
+d = "inputs"
+h = "units"
+[parameters]
+W = "h, d"
+U = "h, h"
+[constants]
+gamma = "a number"
+[inputs]
+x = "d"
+[targets]
+y = "h"
+[states]
+h = "h"
+[equations]
+h = "W @ x + gamma**2 * U @ h[t-1]"
+[[loss]]
+term = "3*squared_error(h, y)"
+reduce = "mean"
+"""
+POLYNOMIALS = {
+    "a power of less than zero": [("(gamma ^+ 2)", "(- gamma ^+ 2)"),
+                                  ("((num_gamma env) ^+ 2)", "(- (num_gamma env) ^+ 2)")],
+    "one in T that vanishes at 2 and 4": [("3%:R", "(3%:R + (T%:R - 2%:R) * (T%:R - 4%:R))")],
+    "one in a size": [("3%:R", "(3%:R + (n_h%:R - 7%:R))")],
+    "one in 1/T": [("3%:R", "(3%:R + (2%:R * num_inv_T env - 1) * (4%:R * num_inv_T env - 1))")],
+    "two to a power that is one modulo a prime": [("3%:R", "(3%:R * 2%:R ^+ 61)")],
+    "two so many times": [("3%:R", "(3%:R" + " * 2%:R" * 61 + ")")],
+}
+
+
+@pytest.mark.parametrize("lie", POLYNOMIALS)
+def test_a_number_that_is_another_one_elsewhere_is_refused(lie: str) -> None:
+    """Coq proves a certificate of the other model, whatever that is."""
+    model = loads(POWER)
+    text = certificate(derived(model))
+    guard(model, text)
+    for old, new in POLYNOMIALS[lie]:
+        assert old in text
+        text = text.replace(old, new)
+    with pytest.raises(Astray):
+        guard(model, text)
+
+
+@pytest.mark.parametrize("sentence", [
+    "Definition real_follow_zz : R -> R -> (R -> R) -> R -> Prop := "
+    "ltac:(transparent_abstract (exact (fun _ _ _ _ => True)) using is_derive)",
+    "Definition formal_follow_zz : Prop := ltac:(exact True)"])
+def test_no_tactic_names_anything_outside_proofs(sentence: str, linear: str) -> None:
+    with pytest.raises(NotAllowed):
+        allow(linear.replace("Theorem gradient", f"{sentence}.\n\nTheorem gradient"))
+    with pytest.raises(NotAllowed, match="abstract"):
+        allow(linear.replace("Qed.", "abstract exact I using is_derive.\nQed.", 1))
+
+
+@pytest.mark.parametrize("body", ["(" * 400 + "g_h 1" + ")" * 400, "- " * 5000 + "g_h 1", "g_h 1" + " + 0" * 3000,
+                                  r"\sum_(1 <= k < 1000000000) W_hh^T *m g_h 1", "mxpow W_hh^T 1000000000 *m g_h 1"])
+def test_a_text_without_end_is_refused_at_once(body: str, linear: str, named: Callable[[str], Model]) -> None:
+    line = next(x for x in linear.splitlines() if x.startswith("Definition dL_dh_0"))
+    with pytest.raises((Astray, NotAllowed)):
+        guard(named("linear"), linear.replace(line, f"{line.partition(':=')[0]}:= {body}."))
+
+
+@pytest.mark.parametrize(("old", "new"), [("A", "match"), ("A", "g_h"), ("A", "e_h"), ("x", "run_h")])
+def test_names_that_certificates_make_are_free_for_models(old: str, new: str) -> None:
+    text = MADE_UP.replace(f'{old} = "', f'{new} = "').replace(f"{old} @", f"{new} @").replace(f"+ {old}", f"+ {new}")
+    model = loads(text)
+    assert new in text
+    guard(model, certificate(derived(model)))
+
+
+MADE_UP = """name = "made"
+[sizes]
+n = "units"
+[parameters]
+A = "n, n"
+[inputs]
+x = "n"
+[targets]
+y = "n"
+[states]
+h = "n"
+[equations]
+h = "A @ h[t-6] + x"
+[[loss]]
+term = "l(h, y)"
+"""
+"""A lag for which Coq has no sign of its own."""
+
+
 def test_no_name_of_a_model_is_one_of_the_library() -> None:
     names = Names()
     given = {names("variable", word, wanted=word) for word in (*RESERVED, "ext_tanh")}

@@ -43,7 +43,7 @@ from symbptt.proof import axioms
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.axioms import Axiom, Refused
 from symbptt.proof.defining import definitions
-from symbptt.proof.field import MeaningError, paired
+from symbptt.proof.field import PRIME, MeaningError, paired
 from symbptt.proof.kernel import check
 from symbptt.proof.oracle import Oracle
 from symbptt.proof.prover import Prover
@@ -76,7 +76,7 @@ def pairing_holds(e: Matrix) -> bool:
         return MatrixSymbol(f"d_{v.name}", *v.shape)
 
     sent = sum(paired(world.value(p), world.value(d(v))) for v, p, _ in rules.pull_back(e, g))
-    return (paired(world.value(g), world.value(rules.differential(e, d))) - sent) % (2**61 - 1) == 0
+    return (paired(world.value(g), world.value(rules.differential(e, d))) - sent) % PRIME == 0
 
 
 h, q = (s.symbol for s in model().sizes[1:])

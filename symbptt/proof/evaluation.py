@@ -10,16 +10,21 @@ from symbptt.proof import field as f
 from symbptt.proof.declared import Defined, Scope
 from symbptt.proof.reading import NotRead, Term
 
+LARGE, MOST = 2**53, 32
+"""No number that a certificate writes out is as large as the first, and no exponent larger than the second."""
+LONGEST = 10000
+"""No sum or power of a certificate has more terms or factors at the steps that are tried."""
+
 
 class Astray(ValueError):
     """The text does not say what the model says; the message says where."""
 
 
 class Evaluation:
-    """Terms as numbers, matrices and sequences, at one random point of the model."""
+    """Terms as numbers, matrices and sequences, at one random point of the model; `count` is T as a number there."""
 
-    def __init__(self, sizes: Mapping[str, int]) -> None:
-        self.sizes = sizes
+    def __init__(self, sizes: Mapping[str, int], count: int = 0) -> None:
+        self.sizes, self.count = sizes, count
         self.variables: dict[str, Any] = {}
         self.seen: dict[int, tuple[Defined, Any]] = {}
 
@@ -47,6 +52,9 @@ class Evaluation:
             case ("number", _) | ("name", _):
                 return True
             case ("successor", _, inner):
+                # Coq has signs for four steps; more are put behind one another.
+                while inner[0] == "successor":
+                    inner = inner[2]
                 return time(inner) or e == ("successor", 1, end)
             case ("postfix", "%N", ("binary", "==", left, right)):
                 return time(left) and right == end
@@ -175,15 +183,25 @@ class Evaluation:
     def _postfix(self, e: Term, s: Scope) -> Any:
         sign = e[1]
         if sign == "%:R":
-            return self.nat(e[2], s) % f.PRIME
+            return self._whole(e[2])
         if sign == "%:M":
             return ((self(e[2], s),),)
         a = self(e[2], s)
         return f.turned(a) if sign == "^T" else f.inverse(a) if sign == "^-1" else a
 
+    def _whole(self, e: Term) -> int:
+        """A whole number among the others: one that is written out, or T."""
+        if e[0] == "number" and int(e[1]) < LARGE:
+            return int(e[1])
+        if e == ("name", "T"):
+            return self.count
+        raise Astray("a whole number among the others is written out, or T")
+
     def _binary(self, e: Term, s: Scope) -> Any:
         sign = e[1]
         if sign == "^+":
+            if e[3][0] == "number" and int(e[3][1]) > MOST:
+                raise Astray(f"an exponent is larger than {MOST}")
             return pow(self(e[2], s), self.nat(e[3], s), f.PRIME)
         if sign in "+-":
             return self.added(sign, e[2], e[3], s)
@@ -212,7 +230,10 @@ class Evaluation:
         return f.paired(a, b)
 
     def _range(self, e: Term, s: Scope) -> Iterator[Any]:
-        for k in range(self.nat(e[1], s), self.nat(e[3], s)):
+        lo, hi = self.nat(e[1], s), self.nat(e[3], s)
+        if hi - lo > LONGEST:
+            raise Astray(f"a sum or a product has more than {LONGEST} terms")
+        for k in range(lo, hi):
             yield self(e[4], s.inner(e[2], k))
 
     def _sum(self, e: Term, s: Scope) -> Any:
@@ -270,6 +291,8 @@ class Evaluation:
 
     def power(self, a: tuple[Term, ...], s: Scope) -> Any:
         base, count = self(a[0], s), self.nat(a[1], s)
+        if count > LONGEST:
+            raise Astray(f"a power has more than {LONGEST} factors")
         return reduce(f.multiplied, [base] * count, f.unit(len(base)))
 
     # Blocks, whose constants have the shape that the sizes of the whole leave them.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator
+from secrets import randbelow
 from typing import Any
 
 from sympy import Expr, Integer, MatrixSymbol, expand
@@ -34,11 +35,17 @@ from symbptt.proof.solved import solved
 from symbptt.proof.vernacular import NotAllowed
 from symbptt.proof.windows import Engine, Stated, compared, engine
 
-SEED = 1
+SEED = randbelow(2**32)
+"""Where the random point stands: another one in each process, so that nobody can write a text for it."""
 STEPS = (2, 4)
 """The numbers of steps that are tried; more where a longer lag asks for them."""
-CASES = re.compile(r"\b(if|match)\b")
+CASES = re.compile(r"\b(if|match)\b(?!')")
 """A choice; by it a statement could say one thing at the steps that are tried and another one elsewhere."""
+
+
+def letter(oracle: Oracle) -> int:
+    """A random number for T, not zero."""
+    return 1 + oracle.random((1, 1), "T")[0][0] % (f.PRIME - 1)
 
 
 class Guard:
@@ -47,8 +54,11 @@ class Guard:
     def __init__(self, model: Model, text: Text, assumed: Premises, steps: int, kind: type[Oracle] = Oracle) -> None:
         self.model, self.text, self.assumed, self.steps = model, text, assumed, steps
         self.oracle = kind(model, steps, SEED)
+        # What is said must hold for every T. Beside other numbers T is therefore a letter like them: a polynomial that
+        # vanishes at the steps that are tried does not vanish there.
+        self.oracle.count = letter(self.oracle)
         names = {s.name: self.oracle.size(s.symbol) for s in model.sizes}
-        self.run = Evaluation({f"n_{k}": v for k, v in names.items()} | {"T": steps})
+        self.run = Evaluation({f"n_{k}": v for k, v in names.items()} | {"T": steps}, self.oracle.count)
         self.symbols = {v.name: v for v in (*model.parameters, *model.static)}
         projections = {raw: self.projection(k) for record in ("given", "point", "state")
                        for k, (raw, _) in enumerate(text.records.get(record, []))}
@@ -95,7 +105,7 @@ class Guard:
     def inverse(self, name: str) -> int:
         """1/T, 1/q, 1/γ, 1/M."""
         if name == "T" or name.isdigit():
-            return f.inverse(self.steps if name == "T" else int(name))
+            return f.inverse(self.oracle.count if name == "T" else int(name))
         symbols = {c.name: c for c in (*self.model.constants, *self.model.counts.values())}
         return f.inverse(self.oracle.number(symbols[name], {}))
 
@@ -335,7 +345,7 @@ class Guard:
         return found
 
 
-UNREAD = (NotRead, NotAllowed, KeyError, IndexError, TypeError, ValueError, AttributeError)
+UNREAD = (NotRead, NotAllowed, KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError)
 """What reading a text that is no certificate may end in."""
 
 

@@ -1,11 +1,11 @@
-"""The independent refuter: exact arithmetic modulo the prime 2⁶¹ - 1, at random sizes and random entries.
+"""The independent refuter: exact arithmetic modulo a prime of 61 bits, at random sizes and random entries.
 
 It shares no code with the rule table, the sweeps, the closed forms or the prover. Expressions are evaluated by their
 meaning; gradients come from forward-mode dual numbers through the equations of the model. An opaque loss contributes
 <∂ℓ/∂o_t, do_t> with random columns that stand for ∂ℓ/∂o_t, a loss with a name its own derivative.
 
 What it refutes is false. What it does not refute may be false still, but hardly: two sides that differ as polynomials
-of degree n in their entries agree at one random point with probability at most n / (2⁶¹ - 1), less than n · 5 · 10⁻¹⁹
+of degree n in their entries agree at one random point with probability at most n / 2⁶⁰, less than n · 10⁻¹⁸
 (Schwartz 1980, Zippel 1979). Sizes and T are tried at a few values only.
 """
 
@@ -74,13 +74,15 @@ class Oracle:
 
     Symbols that the model does not know have random values too, so that laws of algebra can be tried without a model.
     `letters` are abbreviations such as K_t, and recursions of letters such as R_t, which are zero beyond their range;
-    where they stand, their right-hand side is evaluated. With `assumed` the
+    where they stand, their right-hand side is evaluated. `count` is what T is worth as a number beside others, as in
+    1/T; the number of steps, unless somebody says otherwise. With `assumed` the
     entries of those targets add up to one of which the model assumes it.
     """
 
     def __init__(self, model: Model | None = None, steps: int = 4, seed: int = 0,
                  letters: Iterable[Definition] = (), assumed: bool = False) -> None:
         self.model, self.steps, self.seed = model, steps, seed
+        self.count = steps
         self.letters = {_head(d.left): d for d in letters if type(d.left) in (At, MatrixSymbol)}
         self.functions = Elementary(seed)
         self.sizes: dict[str, int] = {}
@@ -169,6 +171,8 @@ class Oracle:
         """
         if isinstance(c, Rational):
             return int(c.p) * inverse(int(c.q)) % PRIME
+        if c == T:
+            return self.count % PRIME
         if isinstance(c, IndexVar):
             return value_of(Index(0, [(c, 1)]), times) % PRIME
         if isinstance(c, Symbol):
@@ -274,7 +278,7 @@ class Oracle:
     def _sent(self, run: Run, term: LossTerm, time: int) -> Dual:
         weight = self.number(term.weight, {})
         if term.reduce == "mean":
-            steps = self.steps if term.mask is None else self._sum_of_mask(term.mask.name)
+            steps = self.count if term.mask is None else self._sum_of_mask(term.mask.name)
             weight = weight * inverse(steps) % PRIME
         if term.mask is not None:
             weight = weight * self._mask(term.mask.name, time) % PRIME

@@ -87,7 +87,8 @@ class Reader:
         text = self.peek()
         if text == "-":
             self.take()
-            return ("minus", self.term(APPLICATION - 5))
+            # Looser than a power, as in Coq, where it binds at 35 and ^+ at 29.
+            return ("minus", self.term(BINARY["^+"]))
         if self.kind() == "big":
             self.take()
             lo = self.term(25)

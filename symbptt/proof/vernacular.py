@@ -32,7 +32,7 @@ NEVER = frozenset({
     "Abort", "Declare", "Drop", "Extraction", "Redirect", "Load", "Cd", "Unsafe", "Guard", "Positivity", "Universe",
     "bypass_check", "Obligation", "Obligations", "Canonical", "Coercion", "Instance", "Module", "Include", "Ltac",
     "Ltac2", "Add", "Optimize", "Opaque", "Transparent", "Arguments", "Reserved", "Infix", "exact_no_check",
-    "vm_cast_no_check", "native_cast_no_check", "native_compute", "external",
+    "vm_cast_no_check", "native_cast_no_check", "native_compute", "external", "abstract", "transparent_abstract",
 })
 """Words that stand nowhere in a certificate."""
 
@@ -140,6 +140,11 @@ def _check_words(sentence: Sentence) -> None:
         raise _refuse(sentence, f"a certificate has no {min(bad)}")
 
 
+def _outside_words(sentence: Sentence) -> None:
+    if "ltac" in sentence.words or "ltac2" in sentence.words:
+        raise _refuse(sentence, "tactics stand in proofs alone")
+
+
 def _inside(sentence: Sentence) -> bool:
     """A sentence of a proof; whether the proof goes on."""
     if sentence.text == "Qed":
@@ -159,6 +164,7 @@ def _outside(sentence: Sentence, depth: int) -> tuple[int, bool]:
         if set(required[1].split()) <= set(LIBRARY):
             return depth, False
         raise _refuse(sentence, "only the library is read")
+    _outside_words(sentence)
     if text == "Proof" or not text.startswith(first) or first not in OUTSIDE:
         if text == "Proof":
             return depth, True

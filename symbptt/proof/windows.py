@@ -112,6 +112,7 @@ def compared(texts: Mapping[str, Stated], of: Engine, run: Evaluation, scope: Sc
         raise Astray(f"there is no theorem {name}" if name in of.halves else
                      f"the theorem {texts[name].name} is about a gradient that no window cuts")
     truth = Oracle(oracle.model, oracle.steps, oracle.seed, of.letters)
+    truth.count = oracle.count
     for name, text in texts.items():
         halves = of.halves[name]
         for uses in TRIED.get(oracle.steps, (2,)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from symbptt.proof.grammar import EXTENSION, EXTENSIONS, RESERVED
@@ -45,6 +46,10 @@ LIBRARY = _words("""
 """The names of the libraries that a certificate's text or scripts may read."""
 
 
+MADE = re.compile(r"(e|g|past|run)_")
+"""How names begin that are made from those of families: what a model calls so is called otherwise."""
+
+
 class Names:
     """A name for each thing, by a key; the first to ask gets the name that it wants, later ones one with primes."""
 
@@ -55,7 +60,7 @@ class Names:
     def __call__(self, *key: str, wanted: str) -> str:
         """The name of `key`: `wanted`, with as many primes as keep it apart from all others."""
         if key not in self._given:
-            name = wanted
+            name = f"{wanted}'" if key[0] == "variable" and MADE.match(wanted) else wanted
             while name in self._taken or EXTENSION.fullmatch(name) or (name == BOUND and key[0] != "index"):
                 name += "'"
             self._taken.add(name)

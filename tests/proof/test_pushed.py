@@ -13,6 +13,7 @@ from symbptt.expr.nodes import At
 from symbptt.model.spec import Model
 from symbptt.proof.checker import check
 from symbptt.proof.evaluation import Astray
+from symbptt.proof.field import PRIME
 from symbptt.proof.guard import guard
 from symbptt.proof.oracle import Oracle
 from symbptt.proof.pushed import Pushed
@@ -29,7 +30,7 @@ def test_what_is_added_at_one_step_is_seen_there_and_later(named: Callable[[str]
     h, x = model.families["h"], model.families["x"]
     assert pushed.value(At(x, 2)) == plain.value(At(x, 2))
     assert pushed.value(At(h, 0)) == plain.value(At(h, 0))
-    difference = [[(b - a) % (2**61 - 1) for a, b in zip(p, q, strict=True)]
+    difference = [[(b - a) % PRIME for a, b in zip(p, q, strict=True)]
                   for p, q in zip(plain.value(At(h, 1)), pushed.value(At(h, 1)), strict=True)]
     assert tuple(map(tuple, difference)) == pushed.added(At(h, 1))
 

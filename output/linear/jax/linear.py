@@ -237,10 +237,11 @@ _recursion.defvjp(_recursion_forward, _recursion_backward)
 def outputs(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Array]:
     """The stacks that losses read; jax takes `backward` for their gradient, also under jit and vmap.
 
-    Put a loss on them and differentiate it with jax.grad. Constants and targets carry no gradient.
+    Put a loss on them and differentiate it with jax.grad. Constants and targets carry no gradient; all data must be given, targets too.
     Returns
         o (T, B, q)
     """
+    _read(params, data)
     found: dict[str, Array] = _recursion(
         {name: params[name] for name in (*PARAMETERS, *CONSTANTS)}, {name: data[name] for name in DATA}
     )
@@ -407,14 +408,17 @@ def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], di
 
 
 def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
-    """A loss for check: with s the weighted sum of all entries, s + s²/2 + half of the squared norms."""
+    """A loss for check: with s the weighted sum of all entries, 40 times s + s²/2 + half of the squared norms.
+
+    So much that a gradient that someone clips is clipped here.
+    """
 
     def loss(*arguments: Array) -> tuple[Array, Any]:
         weights = [jnp.cos(seed + 3 * k + jnp.arange(v.shape[-1])) for k, v in enumerate(arguments)]
         s = jnp.stack([(w * v).sum(-1) for w, v in zip(weights, arguments, strict=True)]).sum(0)
         squares = jnp.stack([(v * v).sum(-1) for v in arguments]).sum(0)
-        gradients = tuple((1 + s)[..., None] * weights[k] + arguments[k] for k in carrying)
-        return s + s * s / 2 + squares / 2, gradients if len(gradients) > 1 else gradients[0]
+        gradients = tuple(40 * ((1 + s)[..., None] * weights[k] + arguments[k]) for k in carrying)
+        return 40 * (s + s * s / 2 + squares / 2), gradients if len(gradients) > 1 else gradients[0]
 
     return loss
 

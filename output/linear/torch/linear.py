@@ -245,10 +245,11 @@ def _by_group(
 def outputs(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Tensor]:
     """The stacks that losses read; autograd takes `backward` for their gradient.
 
-    Put a loss on them and call backward() on it as on any other tensors. Constants and targets carry no gradient.
+    Put a loss on them and call backward() on it as on any other tensors. Constants and targets carry no gradient; all data must be given, targets too.
     Returns
         o (T, B, q)
     """
+    _read(params, data)
     names = (*PARAMETERS, *DATA)
     tensors = [torch.as_tensor((params if name in PARAMETERS else data)[name]) for name in names]
     recursion: Any = _Recursion
@@ -320,7 +321,10 @@ def check() -> bool:
         for name in wanted:
             good &= _agree(f"dL/d{name}", grads[name], right[name], least)
         _, direct = _objective(params, data, states, loss)
+        before = {name: stack.clone() for name, stack in direct.items()}
         _, adjoints = backward(params, data, states, direct)
+        for name, stack in direct.items():
+            good &= _agree(f"what L sends to {name}, as it was", stack, before[name])
         for name, stack in total.items():
             good &= _agree(f"dL/d{name}[t]", adjoints[name], stack, least)
         moved = {**params, **data}
@@ -328,10 +332,9 @@ def check() -> bool:
         moved |= leaves
         read = {**moved, **outputs(moved, moved)}
         sent = [(read[name] * direct[name]).sum() for name in DIRECT]
-        found = torch.autograd.grad(torch.stack(sent).sum(), list(leaves.values()), allow_unused=True)
+        found = torch.autograd.grad(torch.stack(sent).sum(), list(leaves.values()), materialize_grads=True)
         for name, gradient in zip(leaves, found, strict=True):
-            if gradient is not None:
-                good &= _agree(f"dL/d{name} through outputs", gradient, right[name], least)
+            good &= _agree(f"dL/d{name} through outputs", gradient, right[name], least)
     print("all gradients agree" if good else "a gradient is wrong")
     return good
 
@@ -402,14 +405,17 @@ def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], di
 
 
 def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
-    """A loss for check: with s the weighted sum of all entries, s + s²/2 + half of the squared norms."""
+    """A loss for check: with s the weighted sum of all entries, 40 times s + s²/2 + half of the squared norms.
+
+    So much that a gradient that someone clips is clipped here.
+    """
 
     def loss(*arguments: Tensor) -> tuple[Tensor, Any]:
         weights = [torch.cos(seed + 3 * k + torch.arange(v.shape[-1], dtype=v.dtype)) for k, v in enumerate(arguments)]
         s = torch.stack([(w * v).sum(-1) for w, v in zip(weights, arguments, strict=True)]).sum(0)
         squares = torch.stack([(v * v).sum(-1) for v in arguments]).sum(0)
-        gradients = tuple((1 + s)[..., None] * weights[k] + arguments[k] for k in carrying)
-        return s + s * s / 2 + squares / 2, gradients if len(gradients) > 1 else gradients[0]
+        gradients = tuple(40 * ((1 + s)[..., None] * weights[k] + arguments[k]) for k in carrying)
+        return 40 * (s + s * s / 2 + squares / 2), gradients if len(gradients) > 1 else gradients[0]
 
     return loss
 
