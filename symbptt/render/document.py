@@ -295,7 +295,7 @@ class Writer:
 
     def _shortened(self, lines: list[str], most: int) -> list[str]:
         """The beginning of a formula that no one would read, and how many lines it goes on."""
-        if len(lines) <= most:
+        if len(lines) <= max(most, BEGINNING + 2):
             return lines
         more = f"[{self.language.sentences['more_lines'].format(number=len(lines) - BEGINNING)}]"
         return [*lines[:BEGINNING], f"{self.symbols.dots} {self.form.note.format(more).strip()}"]
