@@ -183,22 +183,48 @@ class Evaluation:
     def _postfix(self, e: Term, s: Scope) -> Any:
         sign = e[1]
         if sign == "%:R":
-            return self._whole(e[2])
+            return self._whole(e[2], s)
         if sign == "%:M":
             return ((self(e[2], s),),)
         a = self(e[2], s)
         return f.turned(a) if sign == "^T" else f.inverse(a) if sign == "^-1" else a
 
-    def _whole(self, e: Term) -> int:
-        """A whole number among the others: one that is written out, or T."""
+    def _whole(self, e: Term, s: Scope) -> int:
+        """A whole number among the others: one that is written out, T, or whether it is the last step."""
         if e[0] == "number" and int(e[1]) < LARGE:
             return int(e[1])
         if e == ("name", "T"):
             return self.count
+        if e[0] == "postfix" and e[1] == "%N" and e[2][:2] == ("binary", "=="):
+            return self.nat(e, s)
         raise Astray("a whole number among the others is written out, or T")
+
+    def _small(self, e: Term) -> int | None:
+        """What is made of whole numbers alone; modulo the prime a large one would be another."""
+        match e:
+            case ("postfix", "%:R", ("number", n)):
+                found = int(n)
+            case ("minus", inner):
+                return self._small(inner)
+            case ("binary", "+" | "-" | "*" as sign, left, right):
+                a, b = self._small(left), self._small(right)
+                if a is None or b is None:
+                    return None
+                found = a * b if sign == "*" else a + b
+            case ("binary", "^+", left, ("number", n)):
+                base = self._small(left)
+                if base is None:
+                    return None
+                found = base ** min(int(n), MOST)
+            case _:
+                return None
+        if found >= LARGE:
+            raise Astray("a number is larger than any of a certificate")
+        return found
 
     def _binary(self, e: Term, s: Scope) -> Any:
         sign = e[1]
+        self._small(e)
         if sign == "^+":
             if e[3][0] == "number" and int(e[3][1]) > MOST:
                 raise Astray(f"an exponent is larger than {MOST}")

@@ -1,4 +1,4 @@
-"""Arithmetic modulo a prime of 61 bits: numbers, matrices by rows, and dual numbers value + ε · tangent with ε² = 0.
+"""Arithmetic modulo the prime 2⁶¹ - 1: numbers, matrices by rows, and dual numbers value + ε · tangent with ε² = 0.
 
 A dual number carries one tangent for each direction that is tried at once.
 """
@@ -9,22 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import mul
-from secrets import randbelow
 from typing import TypeAlias
 
-from sympy import nextprime
-
-
-def _drawn() -> int:
-    """A prime of 61 bits of the form 8 k + 7, for which 2 is a square and -1 is none."""
-    prime = 0
-    while prime % 8 != 7:
-        prime = int(nextprime(2**60 + randbelow(2**60 - 2**20)))
-    return prime
-
-
-PRIME = _drawn()
-"""Another one in each process, so that nobody can write a text whose numbers agree modulo this one alone."""
+PRIME = 2**61 - 1
 
 Array: TypeAlias = tuple[tuple[int, ...], ...]
 """A matrix by rows, entries from 0 to PRIME - 1."""

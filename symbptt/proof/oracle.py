@@ -1,11 +1,11 @@
-"""The independent refuter: exact arithmetic modulo a prime of 61 bits, at random sizes and random entries.
+"""The independent refuter: exact arithmetic modulo the prime 2⁶¹ - 1, at random sizes and random entries.
 
 It shares no code with the rule table, the sweeps, the closed forms or the prover. Expressions are evaluated by their
 meaning; gradients come from forward-mode dual numbers through the equations of the model. An opaque loss contributes
 <∂ℓ/∂o_t, do_t> with random columns that stand for ∂ℓ/∂o_t, a loss with a name its own derivative.
 
 What it refutes is false. What it does not refute may be false still, but hardly: two sides that differ as polynomials
-of degree n in their entries agree at one random point with probability at most n / 2⁶⁰, less than n · 10⁻¹⁸
+of degree n in their entries agree at one random point with probability at most n / (2⁶¹ - 1), less than n · 5 · 10⁻¹⁹
 (Schwartz 1980, Zippel 1979). Sizes and T are tried at a few values only.
 """
 

@@ -237,7 +237,8 @@ _recursion.defvjp(_recursion_forward, _recursion_backward)
 def outputs(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Array]:
     """The stacks that losses read; jax takes `backward` for their gradient, also under jit and vmap.
 
-    Put a loss on them and differentiate it with jax.grad. Constants and targets carry no gradient; all data must be given, targets too.
+    Put a loss on them and differentiate it with jax.grad.
+    Constants and targets carry no gradient. All data must be given, targets too.
     Returns
         o (T, B, q)
     """

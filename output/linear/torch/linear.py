@@ -245,7 +245,8 @@ def _by_group(
 def outputs(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Tensor]:
     """The stacks that losses read; autograd takes `backward` for their gradient.
 
-    Put a loss on them and call backward() on it as on any other tensors. Constants and targets carry no gradient; all data must be given, targets too.
+    Put a loss on them and call backward() on it as on any other tensors.
+    Constants and targets carry no gradient. All data must be given, targets too.
     Returns
         o (T, B, q)
     """
