@@ -28,6 +28,8 @@ DEPTH = 100
 """The most levels of an expression."""
 SIZE = 20_000_000
 """The most nodes of an expression written out as a tree."""
+SCALAR = 20_000
+"""The same of a scalar, which SymPy walks through as a tree each time that it is asked something."""
 EXPONENT = 1_000
 """The largest exponent of a scalar."""
 NAME = 100
@@ -203,7 +205,8 @@ class Rows:
         self._unique[key] = len(self.made)
         below = [a for place, a in zip(places, row[1:], strict=True) if place in ("row", "scalar")]
         self._bounded(path, 1 + max((self._depth[k] for k in below), default=0), DEPTH, "levels")
-        self._bounded(path, 1 + sum(self.size[id(self.made[k])] for k in below), SIZE, "nodes as a tree")
+        self._bounded(path, 1 + sum(self.size[id(self.made[k])] for k in below), SCALAR if row[0] in SCALARS else SIZE,
+                      "nodes as a tree")
         made = self._made(path, row[0], form, args)
         if isinstance(made, MatrixSymbol):
             first = self._letters.setdefault(str(made.name), len(self.made))

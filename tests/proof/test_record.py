@@ -7,6 +7,7 @@ import json
 import random
 import re
 from collections.abc import Iterable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -435,6 +436,8 @@ def test_small_records_of_enormous_terms_are_refused() -> None:
     product = [*one, ["Plus", 1, 2], ["Times", *[3] * 60]]
     scalars = [*one, ["Symbol", "c", "constant"], ["Symbol", "d", "constant"], ["Add", 3, 4], ["Integer", 900],
                ["Pow", 5, 6], ["Mul", 3, 4], ["Scale", 7, 1], ["Scale", 7, 9], ["Scale", 7, 10]]
+    size, (c, d) = Table(), (Symbol(name, integer=True, positive=True) for name in "cd")
+    size.number(reduce(lambda e, k: (e + d) * (e + k), range(2, 16), c))
     ring = {"rule": "ring", "premises": [], "args": [4, 4]}
     summed = [*one, ["IndexVar", "i"], ["Index", 1], ["Index", 10 ** 9]]
     terms = {"rule": "axiom", "premises": [], "args": ["sum_terms", 1, 3, 4, 5]}
@@ -444,7 +447,8 @@ def test_small_records_of_enormous_terms_are_refused() -> None:
              *({"rule": "transitivity", "premises": [k, k], "args": []} for k in range(9))]
     copies = [{"rule": "symmetry", "premises": [9], "args": []}] * 50_000
     for data, words in (
-            (proof_of(nodes=doubled), "nodes as a tree"), (proof_of(nodes=deep), "levels"),
+            (proof_of(nodes=doubled), "nodes as a tree"), (proof_of(nodes=size.rows), "more than 20,000 nodes as a tree"),
+            (proof_of(nodes=deep), "levels"),
             (proof_of(ring, nodes=product), "grow too large"),
             (proof_of({**ring, "args": [11, 11]}, nodes=scalars), "grow too large"),
             (proof_of(terms, nodes=summed), "grow too large"),
