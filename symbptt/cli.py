@@ -297,13 +297,21 @@ def judge(text: str, model: api.Model | None) -> None:
         sys.exit(1)
 
 
+CERTIFICATE = 20_000_000
+"""The most bytes of a certificate."""
+
+
 @main.command()
 @click.argument("file", type=click.Path())
 @click.option("--model", "source", metavar="MODEL", help="Compare the statement with this model first.")
 def certificate(file: str, source: str | None) -> None:
     """Let Coq check a certificate."""
     try:
-        text = Path(file).read_text(encoding="utf-8")
+        with Path(file).open("rb") as stream:
+            content = stream.read(CERTIFICATE + 1)
+        if len(content) > CERTIFICATE:
+            refuse(f"{file}: is longer than {CERTIFICATE:,} bytes, as no certificate is")
+        text = content.decode("utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeError) as error:
         refuse(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}")
     judge(text, None if source is None else read(source))

@@ -461,3 +461,11 @@ def test_a_theorem_about_derivatives_says_which_it_assumes() -> None:
     assert {key for key, rows in told.items() if rows is not None} == {"forward", "pairing", "directions"}
     for text in (run("prove", "irnn").output, symbptt.derive("irnn").proof_text()):
         assert "the derivative of ReLU(z) and the gradient of ℓ(oₜ, yₜ)" in " ".join(text.split())
+
+
+def test_a_file_that_is_no_certificate_for_its_length_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "long.v"
+    path.write_bytes(b" " * 20_000_001)
+    result = run("certificate", str(path))
+    assert result.exit_code == 2
+    assert "longer than 20,000,000 bytes" in result.output

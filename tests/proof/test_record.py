@@ -447,8 +447,8 @@ def test_small_records_of_enormous_terms_are_refused() -> None:
              *({"rule": "transitivity", "premises": [k, k], "args": []} for k in range(9))]
     copies = [{"rule": "symmetry", "premises": [9], "args": []}] * 50_000
     for data, words in (
-            (proof_of(nodes=doubled), "nodes as a tree"), (proof_of(nodes=size.rows), "more than 20,000 nodes as a tree"),
-            (proof_of(nodes=deep), "levels"),
+            (proof_of(nodes=doubled), "nodes as a tree"), (proof_of(nodes=deep), "levels"),
+            (proof_of(nodes=size.rows), "more than 20,000 nodes as a tree"),
             (proof_of(ring, nodes=product), "grow too large"),
             (proof_of({**ring, "args": [11, 11]}, nodes=scalars), "grow too large"),
             (proof_of(terms, nodes=summed), "grow too large"),
