@@ -177,7 +177,8 @@ class Work:
         assert isinstance(inner, Loop)
         self.again |= table
         place = Assign(Name(step), Time(index(IndexVar(inner.var)) - index(IndexVar(first)) - 1))
-        inside = (place, *inner.body) if short else inner.body
+        counted = any(isinstance(p, Member) and p.time.coefficient(IndexVar(step)) for p in parts(inner.body))
+        inside = (place, *inner.body) if counted else inner.body
         start, end = index(IndexVar(first)) + 1, index(IndexVar(last))
         span = (end, start) if down else (start, end)
         whole = [*heads, *(_replaced(s, shorter) for s in body), Loop(inner.var, *span, inside, down)]
