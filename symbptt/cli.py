@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from symbptt import api
 from symbptt.cli_emit import asked
 from symbptt.proof import record
-from symbptt.proof.checker import CheckerError
+from symbptt.proof.checker import CERTIFICATE, CheckerError
 from symbptt.render import targets
 from symbptt.render.certificate_check import examined, told
 from symbptt.render.rows import defined, derivatives, described, summand, summary
@@ -297,23 +297,17 @@ def judge(text: str, model: api.Model | None) -> None:
         sys.exit(1)
 
 
-CERTIFICATE = 20_000_000
-"""The most bytes of a certificate."""
-
-
 @main.command()
 @click.argument("file", type=click.Path())
 @click.option("--model", "source", metavar="MODEL", help="Compare the statement with this model first.")
 def certificate(file: str, source: str | None) -> None:
     """Let Coq check a certificate."""
     try:
-        with Path(file).open("rb") as stream:
-            content = stream.read(CERTIFICATE + 1)
-        if len(content) > CERTIFICATE:
-            refuse(f"{file}: is longer than {CERTIFICATE:,} bytes, as no certificate is")
-        text = content.decode("utf-8").replace("\r\n", "\n")
-    except (OSError, UnicodeError) as error:
-        refuse(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}")
+        text = record.opened(Path(file), CERTIFICATE)
+    except OSError as error:
+        refuse(f"{file}: cannot be read: {error.strerror or error}")
+    except api.RecordError as error:
+        refuse(f"{file}:{'' if error.position else ' '}{error}")
     judge(text, None if source is None else read(source))
 
 

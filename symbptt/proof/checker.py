@@ -21,6 +21,8 @@ PACKAGES = "coq libcoq-mathcomp-algebra libcoq-mathcomp-analysis libcoq-mathcomp
 MISSING = f"Coq is not on the PATH; on Debian 12: apt-get install --no-install-recommends {PACKAGES}"
 LIMIT = 300.0
 """Seconds that one file may take."""
+CERTIFICATE = 20_000_000
+"""The most bytes of a certificate."""
 
 CLASSICAL = frozenset({"propositional_extensionality", "functional_extensionality_dep",
                        "constructive_indefinite_description"})

@@ -162,19 +162,19 @@ def claims(text: str) -> bool:
     return isinstance(record, dict) and CLAIM in record
 
 
-def opened(path: Path) -> str:
-    """The text of a file.
+def opened(path: Path, most: int = BYTES) -> str:
+    """The text of a file of at most so many bytes.
 
     Raises:
         OSError: it cannot be read.
         RecordError: it is too long, or no UTF-8.
     """
     with path.open("rb") as file:
-        content = file.read(BYTES + 1)
-    if len(content) > BYTES:
-        raise RecordError("", f"the file is longer than {BYTES:,} bytes")
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise RecordError("", f"the file is longer than {most:,} bytes")
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start)
         column = error.start - content.rfind(b"\n", 0, error.start)
