@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,14 +11,14 @@ from symbptt.program.array import Add, Entry, Member, Time, call
 from symbptt.program.build import program
 from symbptt.program.carry import carried
 from symbptt.program.edits import edits
-from symbptt.program.flow import Flow
 from symbptt.program.functional import functional_program
 from symbptt.program.options import PLAIN, Options
-from symbptt.program.statements import Function, Output, names_in
+from symbptt.program.statements import Function, names_in
 from symbptt.render.arrays import WIDTH, Writer
 from symbptt.render.libraries import JAX, TORCH
 from symbptt.render.lines import Block, indented, placed
-from symbptt.render.numpy_program import Module, quoted
+from symbptt.render.numpy_program import quoted
+from symbptt.render.parted import Parted
 from symbptt.render.target import environment
 
 RESERVED = ("torch", "Tensor", "jax", "jnp", "device", "outputs", "unrolled", "once_differentiable", "every", "step",
@@ -96,7 +95,7 @@ def _tuple(items: list[str]) -> str:
     return ", ".join(items) + ("," if len(items) == 1 else "")
 
 
-class Functional(Module):
+class Functional(Parted):
     """What the template of one library places."""
 
     target = ""
@@ -135,9 +134,9 @@ class Functional(Module):
                 "differentiable": bool(read), "outputs": quoted([v.key for v in read]), "returned": self._listed(read),
                 "forward": [indented("given, size = _read(params, data)", 1),
                             indented("return _forward(params, given, size)", 1)],
-                "forward_steps": self._lines(Function(forward.body, (forward.results,)),
+                "forward_steps": self.lines(Function(forward.body, (forward.results,)),
                                              list(self._result("return", forward.results))),
-                "gradients": self._gradients(self.flow.backward),
+                "gradients": self.gradients(self.flow.backward),
                 "unrolled": self._body(_moved(plain), [self._still()], list(self._result("return", plain.results[0])))}
 
     def _drawn(self) -> Iterator[str]:
@@ -150,26 +149,6 @@ class Functional(Module):
         still = f'dict.fromkeys(STATES, [0.0] * len(given["{self.clock}"]))'
         return f"moved = _swapped(moved) if moved else {still}" if self.options.samples_first else \
             f"moved = moved or {still}"
-
-    def _gradients(self, flow: Flow) -> list[str]:
-        grads = [*self._dict("grads =", flow.results), indented("if not every:", 1), indented("return grads, {}", 2)]
-        adjoints = [*self.block.lines(flow.extra), *self._dict("return grads,", flow.extra_results)]
-        whole = Function((*flow.body, *flow.extra), (flow.results, flow.extra_results))
-        return self._lines(Function(flow.body, ()), [*grads, *adjoints], whole)
-
-    def _dict(self, head: str, results: tuple[Output, ...]) -> list[str]:
-        lines = [indented(f'"{r.key}": {self.block.write(r.value)},', 2) for r in results]
-        return [indented(f"{head} {{", 1), *lines, indented("}", 1)] if lines else [indented(f"{head} {{}}", 1)]
-
-    def _lines(self, function: Function, results: list[str], whole: Function | None = None) -> list[str]:
-        """Statements and results, behind the sizes and the parameters that they read."""
-        lines = [*self.block.lines(function.body), *results]
-        used = set(re.findall(r"(?<!\.)\b\w+", "\n".join(lines)))
-        rows = "N" in used
-        head = [*self._lengths(used | {self.made.batch} if rows else used),
-                *self._given(used, (whole or function).uses)]
-        head += [f"N = T * {self.made.batch}"] if rows else []
-        return [*(indented(line, 1) for line in head), *lines]
 
 
 class Torch(Functional):

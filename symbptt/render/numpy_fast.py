@@ -10,9 +10,9 @@ from symbptt.program.carry import carried
 from symbptt.program.edits import edits
 from symbptt.program.fast import Part, fast_program
 from symbptt.program.options import PLAIN, OptionError, Options
-from symbptt.program.statements import Function, Output, Recur
+from symbptt.program.statements import Function, Recur
 from symbptt.render.lines import indented
-from symbptt.render.numpy_program import BLOCK, WRITE, Module
+from symbptt.render.parted import Parted
 from symbptt.render.target import environment
 
 
@@ -29,7 +29,7 @@ def numpy_fast(derivation: Derivation, options: Options = PLAIN) -> str:
     return template.render(**parts, helpers=helpers, by_time=any("Steps" in text for text in helpers))
 
 
-class _Fast(Module):
+class _Fast(Parted):
     """What the template places."""
 
     target = "numpy"
@@ -50,15 +50,15 @@ class _Fast(Module):
         if self.options.schedule == "chunked" and not recurs:
             raise OptionError(f"--schedule chunked: nothing in {self.model.name} recurs linearly, so that no chunks of "
                               "time can run at once; leave it out, all recurrences of the module are loops")
-        forward, gradients = self._part(fast.forward, []), self._gradients(fast.backward)
+        forward, gradients = self._part(fast.forward, []), self.gradients(fast.backward)
         return {**self.common(), "recurs": recurs, "sent": True,
                 "schedule": self.options.schedule,
                 "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
                 "states_inside": "_swapped(states)" if self.options.samples_first else "states",
                 "forward_steps": forward, "gradients": gradients,
                 "quiet_forward": _quiet(forward), "quiet_backward": _quiet(gradients),
-                "empty": self._part(fast.empty, _dict("return", fast.empty.results)),
-                "taken": self._timed(_dict("return", fast.states)),
+                "empty": self._part(fast.empty, self.listed("return", fast.empty.results)),
+                "taken": self._timed(self.listed("return", fast.states)),
                 "stored": self._part(fast.stored, [])}
 
     def _timed(self, lines: list[str]) -> list[str]:
@@ -66,30 +66,9 @@ class _Fast(Module):
         return [*([indented("T = len(given[CLOCK])", 1)] if re.search(r"\bT\b", "".join(lines)) else []), *lines]
 
     def _part(self, part: Part, results: list[str]) -> list[str]:
-        return self._lines(Function(part.body, (part.results,)), results)
-
-    def _gradients(self, part: Part) -> list[str]:
-        grads = [*_dict("grads =", part.results), indented("if not every:", 1), indented("return grads, {}", 2)]
-        adjoints = [*BLOCK.lines(part.extra), *_dict("return grads,", part.extra_results)]
-        whole = Function((*part.body, *part.extra), (part.results, part.extra_results))
-        return self._lines(Function(part.body, ()), [*grads, *adjoints], whole)
-
-    def _lines(self, function: Function, results: list[str], whole: Function | None = None) -> list[str]:
-        """Statements and results, behind the sizes and the parameters that they read."""
-        lines = [*BLOCK.lines(function.body), *results]
-        used = set(re.findall(r"\w+", "\n".join(lines)))
-        rows = "N" in used
-        lengths = used | {self.made.batch} if rows else used
-        head = [*self._lengths(lengths), *self._given(used, (whole or function).uses)]
-        head += [f"N = T * {self.made.batch}"] if rows else []
-        return [*(indented(line, 1) for line in head), *lines]
+        return self.lines(Function(part.body, (part.results,)), results)
 
 
 def _quiet(lines: list[str]) -> list[str]:
     """What is said before a function in which exp(-z) may overflow: 1 / (1 + exp(-z)) is then 0, as it should be."""
     return ['@np.errstate(over="ignore")'] if any("np.reciprocal(" in line for line in lines) else []
-
-
-def _dict(head: str, results: tuple[Output, ...]) -> list[str]:
-    lines = [indented(f'"{r.key}": {WRITE(r.value)},', 2) for r in results]
-    return [indented(f"{head} {{", 1), *lines, indented("}", 1)] if lines else [indented(f"{head} {{}}", 1)]

@@ -200,9 +200,9 @@ def value_and_grad(
     a tuple of stacks where several arguments carry a gradient:
         l(o, y), gradient for o
     """
-    states = forward(params, data)
-    values, direct = _objective(params, data, states, _one_loss(loss, "l"))
     given, size = _read(params, data)
+    states = _forward(params, given, size)
+    values, direct = _objective(params, data, states, _one_loss(loss, "l"))
     grads, _ = _backward(params, given, size, states, direct, every=False)
     return values.sum(), grads
 
