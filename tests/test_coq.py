@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -248,6 +249,7 @@ h = "W @ x + gamma**2 * U @ h[t-1]"
 term = "3*squared_error(h, y)"
 reduce = "mean"
 """
+TWO = "(num_inv_T env - num_inv_T env + 2%:R)"
 POLYNOMIALS = {
     "a power of less than zero": [("(gamma ^+ 2)", "(- gamma ^+ 2)"),
                                   ("((num_gamma env) ^+ 2)", "(- (num_gamma env) ^+ 2)")],
@@ -256,6 +258,7 @@ POLYNOMIALS = {
     "one in 1/T": [("3%:R", "(3%:R + (2%:R * num_inv_T env - 1) * (4%:R * num_inv_T env - 1))")],
     "two to a power that is one modulo a prime": [("3%:R", "(3%:R * 2%:R ^+ 61)")],
     "two so many times": [("3%:R", "(3%:R" + " * 2%:R" * 61 + ")")],
+    "two beside what cancels": [("3%:R", f"(3%:R * {TWO} ^+ 31 * {TWO} ^+ 30)")],
 }
 
 
@@ -291,9 +294,11 @@ def test_a_text_without_end_is_refused_at_once(body: str, linear: str, named: Ca
         guard(named("linear"), linear.replace(line, f"{line.partition(':=')[0]}:= {body}."))
 
 
-@pytest.mark.parametrize(("old", "new"), [("A", "match"), ("A", "g_h"), ("A", "e_h"), ("x", "run_h")])
+@pytest.mark.parametrize(("old", "new"), [("A", "match"), ("A", "g_h"), ("A", "e_h"), ("x", "run_h"),
+                                         ("A", "past_h"), ("x", "past_h"), ("y", "past_h")])
 def test_names_that_certificates_make_are_free_for_models(old: str, new: str) -> None:
-    text = MADE_UP.replace(f'{old} = "', f'{new} = "').replace(f"{old} @", f"{new} @").replace(f"+ {old}", f"+ {new}")
+    text = MADE_UP.replace(f'{old} = "', f'{new} = "').replace(f"{old} @", f"{new} @").replace(f"+ {old}", f"+ {new}") \
+        .replace(f", {old})", f", {new})")
     model = loads(text)
     assert new in text
     guard(model, certificate(derived(model)))
@@ -337,6 +342,14 @@ def test_what_was_compared_is_told() -> None:
     compared = "\n".join(told(Verdict(True, "", "Coq", (theorem,), "compared with linear")))
     assert "gradient: short" in compared
     assert "compared with linear" in compared
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system bounds another process's time")
+def test_the_limit_is_of_the_processor_and_not_of_the_clock(tmp_path: Path) -> None:
+    waits = checker._run([sys.executable, "-c", "import time; time.sleep(2); print('done')"], tmp_path, 1)
+    assert waits.stdout == "done\n"
+    with pytest.raises(TimeoutError, match="not done after 1 s"):
+        checker._run([sys.executable, "-c", "while True: pass"], tmp_path, 1)
 
 
 def test_answers_of_the_checker_are_read() -> None:

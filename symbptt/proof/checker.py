@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import math
 import os
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,11 +19,16 @@ from pathlib import Path
 from symbptt.proof.grammar import HEADER
 from symbptt.proof.vernacular import NotAllowed, Sentence, allow
 
+if sys.platform == "linux":
+    import resource
+
 FOLDER = Path(__file__).resolve().parent / "coq"
 PACKAGES = "coq libcoq-mathcomp-algebra libcoq-mathcomp-analysis libcoq-mathcomp-algebra-tactics"
 MISSING = f"Coq is not on the PATH; on Debian 12: apt-get install --no-install-recommends {PACKAGES}"
 LIMIT = 300.0
-"""Seconds that one file may take."""
+"""Seconds of the processor that one file may take."""
+PATIENCE = 4
+"""How many times as long it may take by the clock, where other work holds the processor."""
 CERTIFICATE = 20_000_000
 """The most bytes of a certificate."""
 
@@ -104,8 +112,9 @@ def _run(command: list[str], folder: Path, limit: float) -> subprocess.Completed
     """
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           encoding="utf-8", errors="replace", process_group=0) as process:
+        _bound(process.pid, limit)
         try:
-            out, err = process.communicate(timeout=limit)
+            out, err = process.communicate(timeout=limit * PATIENCE)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
@@ -113,7 +122,17 @@ def _run(command: list[str], folder: Path, limit: float) -> subprocess.Completed
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
+    if process.returncode == -signal.SIGXCPU:
+        raise TimeoutError(f"not done after {limit:g} s")
     return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def _bound(pid: int, limit: float) -> None:
+    """Bound the time of the processor that a process may take, where the system can: a full machine fails no proof."""
+    if sys.platform == "linux":
+        seconds = math.ceil(limit)
+        with contextlib.suppress(OSError):
+            resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds + 1))
 
 
 def sources() -> list[Path]:

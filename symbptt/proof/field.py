@@ -1,4 +1,4 @@
-"""Arithmetic modulo the prime 2⁶¹ - 1: numbers, matrices by rows, and dual numbers value + ε · tangent with ε² = 0.
+"""Arithmetic modulo a random prime: numbers, matrices by rows, and dual numbers value + ε · tangent with ε² = 0.
 
 A dual number carries one tangent for each direction that is tried at once.
 """
@@ -9,9 +9,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import mul
+from secrets import randbelow
 from typing import TypeAlias
 
-PRIME = 2**61 - 1
+from sympy import isprime
+
+SIGNS = {2: 1, 3: -1, 5: 1, 7: -1, 11: -1, 13: 1}
+"""Which small numbers are squares and which are not, so that their signs in the oracle do not hang on the prime."""
+
+
+def _drawn() -> int:
+    """A prime from 2⁶⁰ to 2⁶¹ modulo which -1 is no square, and the small numbers are what SIGNS says.
+
+    It is another one in each process, so that no text can hold a number that is 0 or 1 modulo it but not in truth.
+    """
+    while True:
+        p: int = 2**60 + 8 * randbelow(2**57) + 7
+        if all(pow(a, p // 2, p) == s % p for a, s in SIGNS.items()) and isprime(p):
+            return p
+
+
+PRIME = _drawn()
 
 Array: TypeAlias = tuple[tuple[int, ...], ...]
 """A matrix by rows, entries from 0 to PRIME - 1."""

@@ -91,8 +91,8 @@ class Guard:
 
     def given(self, raw: str, kind: str) -> Any:
         """A function, a loss, a number, a target."""
-        past = raw.startswith("tg_past_") and apart(raw, "tg_") not in self.model.families
-        name = apart(raw, "fn_", "num_inv_", "num_", "tg_past_" if past else "tg_")
+        past = raw.startswith("tgpast_")
+        name = apart(raw, "fn_", "num_inv_", "num_", "tgpast_", "tg_")
         if raw.startswith("fn_"):
             return self.function(name, kind)
         if raw.startswith("num_inv_"):
@@ -132,8 +132,8 @@ class Guard:
         if raw.startswith("of_"):
             return self.added(self.model.families[apart(raw, "of_")])
         timed = kind.startswith("nat")
-        past = timed and raw.startswith("pt_past_") and apart(raw, "pt_") not in self.model.families
-        name = apart(raw, "pt_past_" if past else "pt_")
+        past = raw.startswith("ptpast_")
+        name = apart(raw, "ptpast_", "pt_")
         if not timed:
             return self.oracle.value(self.symbols[name])
         sign = -1 if past else 1
@@ -339,7 +339,7 @@ class Guard:
         if isinstance(of, At):
             name, time = of.family.name, of.time.const
             ahead = time > 0 or (time == 0 and name not in self.model.defined)
-            found = direction[fields.index(f"pt_{name}" if ahead else f"pt_past_{name}")](abs(time))
+            found = direction[fields.index(f"pt_{name}" if ahead else f"ptpast_{name}")](abs(time))
         else:
             found = direction[fields.index(f"pt_{of.name}")]
         return found
@@ -406,8 +406,7 @@ def shapes(model: Model, text: Text) -> None:
         for raw, kind in text.records[record]:
             if raw.startswith(("fn_", "num_")):
                 continue
-            prefix = raw[:3]
-            name = apart(raw, prefix) if apart(raw, prefix) in symbols else apart(raw, f"{prefix}past_")
+            name = apart(raw, "ptpast_", "tgpast_", "pt_", "tg_", "st_", "of_")
             shape = Reader(kind.removeprefix("nat -> ")).matrix_type()
             if any(expand(size(a) - b) for a, b in zip(shape[1:], symbols[name].shape, strict=True)):
                 raise Astray(f"the shape of {name} is not that of the model: {kind}")

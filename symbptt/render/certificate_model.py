@@ -186,7 +186,7 @@ class Statement:
             kind = f"nat -> {names.matrix(*v.shape)}"
             found.append(self._field("family", v.name, names.variable(v.name), "tg", kind))
             if self.model.lags.get(v.name, 0) > 1:
-                found.append(self._field("past", v.name, names.past(v.name), "tg_past", kind))
+                found.append(self._field("past", v.name, names.past(v.name), "tgpast", kind))
         return tuple(found)
 
     @cached_property
@@ -202,7 +202,7 @@ class Statement:
             v = self.model.families[name]
             free = any(m.family == v for m in self.model.given)
             if v not in self.model.targets and (lag > 1 if v in self.model.inputs else free):
-                found.append(self._field("past", name, names.past(name), "pt_past", f"nat -> {names.matrix(*v.shape)}"))
+                found.append(self._field("past", name, names.past(name), "ptpast", f"nat -> {names.matrix(*v.shape)}"))
         for name, equation in self.model.defined.items():
             kind = f"nat -> {names.matrix(*equation.left.shape)}"
             found.append(self._field("offset", name, self.offset(name), "of", kind))

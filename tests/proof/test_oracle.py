@@ -1,5 +1,7 @@
 """The refuter itself: its field, its functions, and what it says of losses, masks and initial values."""
 
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
@@ -15,6 +17,7 @@ from symbptt.model.functions import ENTRYWISE
 from symbptt.proof.elementary import Elementary, Z, compiled, sign
 from symbptt.proof.field import (
     PRIME,
+    SIGNS,
     Dual,
     MeaningError,
     added,
@@ -163,3 +166,15 @@ def test_directions_are_told_apart() -> None:
     assert len(set(directions(2, 3))) == 6
     moved = linear(lambda a: scaled(3, a), Dual(lambda: filled(1, 2, 3), directions(2, 3)))
     assert added(*moved.tangents[:2]) == ((3, 3, 0), (0, 0, 0))
+
+
+def test_each_process_has_a_prime_of_its_own() -> None:
+    """A number that is 1 modulo the prime cannot be written into a text beforehand."""
+    command = [sys.executable, "-c", "from symbptt.proof.field import PRIME; print(PRIME)"]
+    drawn = {int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(2)}
+    assert len(drawn | {PRIME}) == 3
+    for p in drawn:
+        assert sympy.isprime(p)
+        assert 2**60 < p < 2**61
+        assert {a: sympy.jacobi_symbol(a, p) for a in SIGNS} == SIGNS
+        assert sympy.jacobi_symbol(-1, p) == -1
