@@ -160,6 +160,10 @@ def _multiply(write: Writer, e: a.Multiply) -> Code:
 
 
 def _matmul(write: Writer, e: a.MatMul) -> Code:
+    first, second, *rest = e.args
+    if isinstance(first, a.Turned) and "product over rows" in write.library.functions:
+        product = write(a.call("product over rows", first.body, second))
+        return Code(" @ ".join([product, *map(write.tight, rest)]), PRODUCT) if rest else Code(product)
     return Code(" @ ".join(map(write.tight, e.args)), PRODUCT)
 
 

@@ -73,6 +73,7 @@ JAX = Library("jax", {
     "zeros like": "jnp.zeros_like({0})",
     "identity": "jnp.eye({0}, dtype=dtype)",
     "power": "jnp.linalg.matrix_power({0}, {1})",
+    "product over rows": "_over_rows({0}, {1})",
     "beside": "jnp.concatenate({0}, axis=-1)",
     "blocks": "jnp.block({0})",
     "spread": "jnp.broadcast_to({0}, ({1}, {2}))",

@@ -14,7 +14,7 @@ if not os.environ.get("SYMBPTT_CI"):
     pytest.importorskip("jax")
 
 from tests.render import test_numpy_program as numpy_tests
-from tests.render.faces import TorchFace, face, hardly_optimised, text, truth
+from tests.render.faces import TorchFace, double, face, hardly_optimised, text, truth
 from tests.render.test_numpy_program import EXACT, MODELS, Network, derivation, error, model
 
 LIBRARIES = ("torch", "jax")
@@ -193,6 +193,19 @@ def test_results_of_torch_share_no_memory(library: str, name: str, program) -> N
         for results in (grads.values(), states.values(), [*again.values(), *adjoints.values()]):
             found = [*results]
             assert not any(np.shares_memory(a, b) for k, a in enumerate(found) for b in [*found[k + 1:], *given])
+
+
+@pytest.mark.parametrize(("wide", "narrow"), [(7, 3), (3, 7), (4, 4)])
+def test_the_product_over_rows_is_one_in_both_orders(wide: int, narrow: int, program) -> None:
+    jax = pytest.importorskip("jax")
+    rng = np.random.default_rng(1)
+    a, b, c = (rng.standard_normal((3, 5, n)) for n in (wide, narrow, wide))
+    over_rows = program("jax", "linear")._over_rows
+    with double():
+        for f in (jax.vmap(over_rows), jax.jit(jax.vmap(over_rows))):
+            np.testing.assert_allclose(f(a, b), np.einsum("snw,snm->swm", a, b), rtol=1e-12)
+        _, along = jax.jvp(lambda a: over_rows(a, b[0]), (a[0],), (c[0],))
+        np.testing.assert_allclose(along, np.einsum("nw,nm->wm", c[0], b[0]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("library", ["torch", pytest.param("jax", marks=pytest.mark.slow)])
