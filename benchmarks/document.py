@@ -56,6 +56,19 @@ REMARKS = {
            "stands beside gru-reset-after, which has the same.",
     "gru-reset-after": "torch.nn.GRU has the same equations, with two biases for the gates r and z whose sum is ours.",
 }
+STEPS = """\
+## What a step costs at one sample
+
+At B = 1 the products are small, and what decides is how often NumPy is called. Counted in the loops over the steps of
+the numpy program, forward and backward together; a view is a part of an array taken for one step. The time is that of
+the longest row with B = 1, over T, in {dtype} with {threads}; what stands outside the loops is in it.
+
+| model | calls a step | views a step | µs a step | µs a call or view |
+| --- | ---: | ---: | ---: | ---: |
+{rows}
+
+{others}
+"""
 LIMIT = "limit"
 COLORS = ("#0072b2", "#56b4e9", "#009e73", "#cc79a7", "#999999", "#e69f00", "#d55e00", "#000000")
 
@@ -132,6 +145,24 @@ def machine(found: dict[str, Any]) -> dict[str, str]:
             "threads": "\n".join(threads)}
 
 
+def steps(found: dict[str, Any]) -> str:
+    """The section on calls; empty without a row of one sample."""
+    single = [c for c in found["cases"] if c["size"]["B"] == 1 and "numpy" in c["ms"]]
+    if not single or not found.get("steps"):
+        return ""
+    dtype, threads = min(c["dtype"] for c in single), min(c["threads"] for c in single)
+    single = [c for c in single if (c["dtype"], c["threads"]) == (dtype, threads)]
+    longest = {c["model"]: c for c in sorted(single, key=lambda c: int(c["size"]["T"]))}
+    rows = []
+    for model, (calls, views) in found["steps"].items():
+        each = 1e3 * quartiles(longest[model]["ms"]["numpy"])[1] / longest[model]["size"]["T"]
+        rows.append(f"| {model} | {calls} | {views} | {number(each)} | {number(each / (calls + views))} |")
+    others = [model for model in longest if model not in found["steps"]]
+    chunked = f"What recurs linearly goes in chunks of time at this length and has no such loop: {', '.join(others)}."
+    return STEPS.format(dtype=dtype, threads="one thread" if threads == 1 else f"{threads} threads",
+                        rows="\n".join(rows), others=chunked if others else "").rstrip() + "\n"
+
+
 def text(found: dict[str, Any], plot: str | None) -> str:
     """The document; `plot` is the file of the plot."""
     cases = found["cases"]
@@ -154,6 +185,7 @@ def text(found: dict[str, Any], plot: str | None) -> str:
             some = [case for case in cases if (case["model"], case["dtype"]) == (model, dtype)]
             if some:
                 parts.append(f"{dtype}, milliseconds:\n\n{table(some)}\n")
+    parts += filter(None, [steps(found)])
     return "\n".join(parts)
 
 

@@ -25,6 +25,8 @@ from typing import Any
 from benchmarks.cases import DTYPES, MODELS, SIZES
 from benchmarks.contestants import has, targets
 from benchmarks.document import write
+from benchmarks.steps import counted
+from symbptt import derive
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
@@ -141,6 +143,8 @@ def figures(options: argparse.Namespace) -> dict[str, Any] | None:
             found[key] += part[key]
     for note in notes:
         print(f"note: {note}")
+    steps = {model: counted(derive(model).to_code("numpy")) for model in options.chosen["models"]}
+    found["steps"] = {model: count for model, count in steps.items() if count}
     return found | {"notes": notes}
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pykatex
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from symbptt.bptt.backward import sweep, template
 from symbptt.bptt.closed import solve
@@ -136,11 +136,16 @@ def test_a_few_invented_models(text: str, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, derandomize=True, database=None, suppress_health_check=ALL,
-          phases=[Phase.generate])
-@given(text=model_texts(kinks=True))
-def test_invented_models(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    laws(text, tmp_path_factory.mktemp("invented"))
+@pytest.mark.parametrize("part", range(4))
+def test_invented_models(part: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """In parts, so that no core is left alone with all of them."""
+    @seed(part)
+    @settings(max_examples=75, deadline=None, database=None, suppress_health_check=ALL, phases=[Phase.generate])
+    @given(text=model_texts(kinks=True))
+    def obeys(text: str) -> None:
+        laws(text, tmp_path_factory.mktemp("invented"))
+
+    obeys()
 
 
 @pytest.mark.skipif(FUZZ == 0, reason="run by make fuzz")

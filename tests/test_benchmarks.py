@@ -18,6 +18,8 @@ from benchmarks import contestants, document, loops, measure, programs
 from benchmarks.cases import MODELS, SIZES, TOLERANCES, Case, Differs, Prepare, Result, Size, compare, draw
 from benchmarks.contestants import LAYERS, bridge, our
 from benchmarks.limit import flops, multiplication, products
+from benchmarks.steps import counted
+from symbptt import derive
 
 SMALL = Size(6, 3, 4, 5, 2)
 
@@ -170,7 +172,8 @@ def figures() -> dict[str, Any]:
                     "limit, gates stacked": [0.5, 0.5, 0.5], "limit, gate by gate": [0.6, 0.6, 0.6]}}
     return {"machine": {"processor": "A processor", "cores": 2, "system": "Linux", "architecture": "x86_64"},
             "versions": {"python": "3.13.0", "numpy": "2.4.0", "torch": "2.13.0"}, "budget": 10, "least": 3,
-            "repeat": 100, "threads": {"1": {"blas": {"name": "a BLAS", "version": "1"}, "cores": 1, "torch": 1}},
+            "repeat": 100, "steps": {"lstm": [3, 2]},
+            "threads": {"1": {"blas": {"name": "a BLAS", "version": "1"}, "cores": 1, "torch": 1}},
             "notes": ["jax is not installed, so its columns are left out"],
             "errors": [{"errors": {"float64": {"numpy": 0.0, "torch.nn.LSTM": 2e-15}}}],
             "cases": [case(threads, size, dtype) for threads in (2, 1) for size in (SMALL, SIZES["long"])
@@ -189,6 +192,29 @@ def test_the_document_is_written_from_figures(tmp_path: Path) -> None:
     assert "jax is not installed, so its columns are left out" in text
     assert "NumPy's BLAS is a BLAS 1" in text
     assert "2e-15 in float64" in text
+    # 2 ms are 2 µs for each of 1000 steps, 0.4 µs for each of 5 calls and views
+    assert "| lstm | 3 | 2 | 2 | 0.4 |" in text
+
+
+def test_calls_of_a_step_are_counted() -> None:
+    code = """
+def _forward(given):
+    for first in range(0, T, block):
+        np.exp(x[first])
+        for t in range(first + 1, last + 1):
+            h_t = h[t - 1][..., :n]
+            np.dot(a[t], W, out=h_t)
+            h_t += a * b
+def elsewhere():
+    for t in x:
+        np.exp(t)
+"""
+    assert counted(code) == (3, 3)
+    assert counted("def _forward(given):\n    return _linear(given)\n") is None
+    assert counted(derive("linear").to_code("numpy")) is None
+    calls, views = counted(derive("elman").to_code("numpy")) or (0, 0)
+    assert calls == 6
+    assert views <= 6
 
 
 def test_the_plot_is_the_same_every_time(tmp_path: Path) -> None:

@@ -276,7 +276,8 @@ def _over_rows(a: Array, b: Array) -> Array:
         return a.T @ b
     # XLA's product on a processor is up to twice as fast when it has fewer rows than columns; without the barrier the
     # compiler would turn it back.
-    return jax.lax.optimization_barrier(b.T @ a).T
+    kept: Callable[[Array], Array] = jax.lax.optimization_barrier
+    return kept(b.T @ a).T
 
 
 def _outer(a: Array, b: Array) -> Array:
