@@ -9,7 +9,7 @@ from importlib import resources
 
 from symbptt.program.edits import Edit
 
-SOURCES = ("runtime", "runtime_options")
+SOURCES = ("runtime_shared", "runtime", "runtime_options")
 """The files of the runtime of NumPy modules."""
 
 

@@ -15,8 +15,8 @@ from symbptt.program.packed import packs
 FIXED = ("T", "t", "L", "np", "npt", "sys", "Any", "Array", "Steps", "Loss", "Callable", "Mapping", "annotations",
          "params", "data", "states", "direct", "loss", "given", "size", "dtype", "values", "grads", "adjoints",
          "forward", "backward", "value_and_grad", "hidden_gradients_closed_form", "check", "PARAMETERS", "DATA",
-         "STATES", "DIRECT", "CONSTANTS", "TARGETS", "CLOCK", "CHECKED_SIZES", "SCHEDULE", "schedule",
-         "DTYPE", "PACKED", "inside",
+         "unrolled", "moved", "STATES", "DIRECT", "CONSTANTS", "TARGETS", "CLOCK", "CHECKED_SIZES", "SCHEDULE",
+         "schedule", "DTYPE", "PACKED", "inside",
          "TRUNCATE", "EARLIER",
          "other", "arrays", "every", "buffers")
 """What every generated module calls its own things; a model's name that is one of these gets an underscore."""

@@ -29,6 +29,13 @@ def forward(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Arr
     raise NotImplementedError
 
 
+def unrolled(
+    params: Mapping[str, Any], data: Mapping[str, Any], moved: Mapping[str, Any] | None = None
+) -> dict[str, Array]:
+    """The states by the equations as they stand; generated."""
+    raise NotImplementedError
+
+
 def _objective(
     params: Mapping[str, Any], data: Mapping[str, Any], states: Mapping[str, Array], loss: Mapping[str, Loss]
 ) -> tuple[Array, dict[str, Array]]:
@@ -69,6 +76,23 @@ def _complex_step(
         shifted_data = data if name in PARAMETERS else {**data, name: moved}
         states = forward(shifted_params, shifted_data)
         slopes = _objective(shifted_params, shifted_data, states, loss)[0].imag / 1e-30
+        derivative[place], terms[place] = slopes.sum(), np.abs(slopes).sum()
+    return derivative, terms
+
+
+def _added_step(
+    name: str,
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    states: Mapping[str, Array],
+    loss: Mapping[str, Loss],
+) -> tuple[Array, Array]:
+    """The same with respect to what is added to a family at each step: the total derivatives."""
+    derivative, terms = np.zeros(states[name].shape), np.zeros(states[name].shape)
+    for place in np.ndindex(derivative.shape):
+        moved = {key: np.zeros(stack.shape, complex if key == name else float) for key, stack in states.items()}
+        moved[name][place] = 1e-30j
+        slopes = _objective(params, data, unrolled(params, data, moved), loss)[0].imag / 1e-30
         derivative[place], terms[place] = slopes.sum(), np.abs(slopes).sum()
     return derivative, terms
 
@@ -186,27 +210,6 @@ def _number(params: Mapping[str, Any], name: str) -> Any:
     if np.shape(params[name]) != ():
         raise ValueError(f'params["{name}"] has shape {np.shape(params[name])}; expected a number')
     return np.asarray(params[name]).item()
-
-
-def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
-    """The loss that the caller has to pass, under its name."""
-    if not callable(loss):
-        raise TypeError(f"the model leaves its loss {name} open; pass it as the function loss")
-    return {name: loss}
-
-
-def _no_loss(loss: Any) -> dict[str, Loss]:
-    """Nothing: the model states its losses."""
-    if loss is not None:
-        raise TypeError("the model states its losses itself; leave loss out")
-    return {}
-
-
-def _named_losses(loss: Any, *names: str) -> dict[str, Loss]:
-    """The losses that the caller has to pass, by name."""
-    if not isinstance(loss, Mapping) or not all(callable(loss.get(name)) for name in names):
-        raise TypeError(f"the model leaves its losses open; pass loss as a dict of functions {', '.join(names)}")
-    return dict(loss)
 
 
 def _evaluated(

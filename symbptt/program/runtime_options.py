@@ -25,6 +25,13 @@ def forward(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Arr
     raise NotImplementedError
 
 
+def unrolled(
+    params: Mapping[str, Any], data: Mapping[str, Any], moved: Mapping[str, Any] | None = None
+) -> dict[str, Array]:
+    """The states by the equations as they stand; generated."""
+    raise NotImplementedError
+
+
 def _objective(
     params: Mapping[str, Any], data: Mapping[str, Any], states: Mapping[str, Array], loss: Mapping[str, Loss]
 ) -> tuple[Array, dict[str, Array]]:
@@ -218,3 +225,32 @@ def _kept_step(
                 slopes.append((sent * np.where(sent != 0, last, 0)).imag.sum())
         derivative[place], terms[place] = sum(slopes) / 1e-30, sum(map(abs, slopes)) / 1e-30
     return derivative, terms
+
+
+def _added_slopes(
+    name: str,
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    states: Mapping[str, Array],
+    direct: Mapping[str, Array],
+) -> Array:
+    """The derivatives of what L sends at each step, the first axis, by what is added to a family at each place."""
+    axis = DATA[CLOCK].index("T")
+    slopes = np.zeros((states[name].shape[axis], *states[name].shape))
+    for place in np.ndindex(states[name].shape):
+        moved = {key: np.zeros(stack.shape, complex if key == name else float) for key, stack in states.items()}
+        moved[name][place] = 1e-30j
+        reached = {**data, **unrolled(params, data, moved)}
+        for key, stack in direct.items():
+            products = np.moveaxis((stack * np.where(stack != 0, reached[key], 0)).imag, axis, 0)
+            slopes[(slice(None), *place)] += products.sum(axis=(1, 2)) / 1e-30
+    return slopes
+
+
+def _kept_slopes(slopes: Array) -> tuple[Array, Array]:
+    """What TRUNCATE uses of the weights keep of them: those of as many steps, from that where something is added on."""
+    axis = DATA[CLOCK].index("T")
+    kept = slopes.copy()
+    for t in range(len(slopes)):
+        np.moveaxis(kept, axis + 1, 1)[t + TRUNCATE :, t] = 0
+    return kept.sum(axis=0), abs(kept).sum(axis=0)

@@ -190,27 +190,6 @@ def _number(params: Mapping[str, Any], name: str) -> Any:
     return number if isinstance(number, (int, float)) else number.item()
 
 
-def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
-    """The loss that the caller has to pass, under its name."""
-    if not callable(loss):
-        raise TypeError(f"the model leaves its loss {name} open; pass it as the function loss")
-    return {name: loss}
-
-
-def _no_loss(loss: Any) -> dict[str, Loss]:
-    """Nothing: the model states its losses."""
-    if loss is not None:
-        raise TypeError("the model states its losses itself; leave loss out")
-    return {}
-
-
-def _named_losses(loss: Any, *names: str) -> dict[str, Loss]:
-    """The losses that the caller has to pass, by name."""
-    if not isinstance(loss, Mapping) or not all(callable(loss.get(name)) for name in names):
-        raise TypeError(f"the model leaves its losses open; pass loss as a dict of functions {', '.join(names)}")
-    return dict(loss)
-
-
 def _evaluated(
     loss: Mapping[str, Loss], name: str, arguments: tuple[Tensor, ...], carrying: tuple[int, ...]
 ) -> tuple[Tensor, tuple[Tensor, ...]]:

@@ -51,6 +51,7 @@ NUMPY = Library("numpy", {
     "stack": "_stacked({0}, T)",
     "stack back": "_stacked(_by_time({rest}), T, back={0})",
     "steps from": "{steps}",
+    "at index": "{0:atom}[{1}]",
     "copy": "{0:atom}.copy()",
     "in one dtype": "{0:atom}.astype(dtype)",
     "samples first": "{0:atom}.swapaxes(0, 1)",

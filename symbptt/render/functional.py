@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from symbptt.derivation import Derivation
 from symbptt.program import statements as s
-from symbptt.program.array import Add, Entry, Member, Time, call
 from symbptt.program.build import program
 from symbptt.program.carry import carried
 from symbptt.program.edits import edits
 from symbptt.program.functional import functional_program
 from symbptt.program.options import PLAIN, Options
-from symbptt.program.statements import Function, names_in
+from symbptt.program.statements import Function
 from symbptt.render.arrays import WIDTH, Writer
 from symbptt.render.libraries import JAX, TORCH
 from symbptt.render.lines import Block, indented, placed
@@ -21,8 +19,7 @@ from symbptt.render.numpy_program import quoted
 from symbptt.render.parted import Parted
 from symbptt.render.target import environment
 
-RESERVED = ("torch", "Tensor", "jax", "jnp", "device", "outputs", "unrolled", "once_differentiable", "every", "step",
-            "carry", "moved")
+RESERVED = ("torch", "Tensor", "jax", "jnp", "device", "outputs", "once_differentiable", "every", "step", "carry")
 """What modules of these targets call their own things, beside what all modules do."""
 
 
@@ -117,12 +114,12 @@ class Functional(Parted):
         template = environment().get_template(f"{self.target}/module.py.jinja")
         parts = self.parts()
         helpers = carried(template.render(**parts, helpers=[], by_time=False), edits(self.options, self.target),
-                          (f"runtime_{self.target}",))
+                          ("runtime_shared", f"runtime_{self.target}"))
         return template.render(**parts, helpers=helpers, by_time=True)
 
     def parts(self) -> dict[str, object]:
         """Everything by its name in the template."""
-        plain, forward = self.made.forward, self.flow.forward
+        forward = self.flow.forward
         read = [v for v in self.made.read_by_losses if v.key in self.model.defined]
         return {**self.common(),
                 "library": self.target, "array": self.array, "namespace": self.namespace,
@@ -136,19 +133,13 @@ class Functional(Parted):
                             indented("return _forward(params, given, size)", 1)],
                 "forward_steps": self.lines(Function(forward.body, (forward.results,)),
                                              list(self._result("return", forward.results))),
-                "gradients": self.gradients(self.flow.backward),
-                "unrolled": self._body(_moved(plain), [self._still()], list(self._result("return", plain.results[0])))}
+                "gradients": self.gradients(self.flow.backward)}
 
     def _drawn(self) -> Iterator[str]:
         """As the others; inputs on both sides of all kinks, however near, as no difference is taken across them."""
         kinked = {f'data["{v.name}"] = ' for v in self.model.inputs if self._kinked()}
         yield from (f"{head}8 * {head[:-3]} - 4" for head in sorted(kinked))
         yield from (line for line in super()._drawn() if not line.startswith(tuple(kinked)))
-
-    def _still(self) -> str:
-        still = f'dict.fromkeys(STATES, [0.0] * len(given["{self.clock}"]))'
-        return f"moved = _swapped(moved) if moved else {still}" if self.options.samples_first else \
-            f"moved = moved or {still}"
 
 
 class Torch(Functional):
@@ -170,22 +161,6 @@ class Jax(Functional):
     block = JaxBlock(Writer(JAX))
     # A number that jit does not know yet has a dtype, which the one of the arrays replaces.
     constant = 'given["{}"]'
-
-
-def _moved(function: Function) -> Function:
-    """The equations, each with something added at every step: the derivative with respect to that is total."""
-    keys = {name: r.key for r in function.results[0] for name in names_in(r.value)}
-
-    def changed(e: s.Statement) -> s.Statement:
-        if isinstance(e, s.Loop):
-            return replace(e, body=tuple(map(changed, e.body)))
-        if isinstance(e, s.Assign) and isinstance(e.target, Member):
-            own = e.value.args if isinstance(e.value, Add) else (e.value,)
-            more = call("at index", Entry("moved", keys[e.target.name]), Time(e.target.time - 1))
-            return replace(e, value=Add((*own, more)))
-        return e
-
-    return replace(function, body=tuple(map(changed, function.body)))
 
 
 def torch_program(derivation: Derivation, options: Options = PLAIN) -> str:

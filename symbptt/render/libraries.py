@@ -23,7 +23,7 @@ COMMON = {
     "stack behind": "_behind({1}, {rest2})",
     "step or zeros": "_at({0}, {1})",
     "steps from": NUMPY.functions["steps from"],
-    "at index": "{0:atom}[{1}]",
+    "at index": NUMPY.functions["at index"],
 }
 """What both write in one way."""
 

@@ -25,8 +25,7 @@ def numpy_fast(derivation: Derivation, options: Options = PLAIN) -> str:
     module = _Fast(derivation, options)
     template = environment().get_template("numpy/fast.py.jinja")
     parts = module.parts()
-    helpers = carried(template.render(**parts, helpers=[], by_time=False), edits(options))
-    return template.render(**parts, helpers=helpers, by_time=any("Steps" in text for text in helpers))
+    return template.render(**parts, helpers=carried(template.render(**parts, helpers=[]), edits(options)))
 
 
 class _Fast(Parted):
@@ -51,7 +50,7 @@ class _Fast(Parted):
             raise OptionError(f"--schedule chunked: nothing in {self.model.name} recurs linearly, so that no chunks of "
                               "time can run at once; leave it out, all recurrences of the module are loops")
         forward, gradients = self._part(fast.forward, []), self.gradients(fast.backward)
-        return {**self.common(), "recurs": recurs, "sent": True,
+        return {**self.common(), "recurs": recurs,
                 "schedule": self.options.schedule,
                 "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
                 "states_inside": "_swapped(states)" if self.options.samples_first else "states",

@@ -20,6 +20,7 @@ from symbptt.render import asked
 from symbptt.render.arrays import NUMPY, WIDTH, Writer, size
 from symbptt.render.lines import Block, indented
 from symbptt.render.target import environment, stamp
+from symbptt.render.unrolled import moved, still
 
 WRITE = Writer(NUMPY)
 BLOCK = Block(WRITE)
@@ -66,8 +67,7 @@ class Module:
         """Everything by its name in the template."""
         closed = self.made.closed
         return {**self.common(), "forward": self._forward(), "backward": self._backward(),
-                "closed": self._closed(closed) if closed is not None else None,
-                "sent": self._linear() or closed is not None}
+                "closed": self._closed(closed) if closed is not None else None}
 
     def common(self) -> dict[str, object]:
         """What modules have in common, whatever their functions do inside."""
@@ -80,7 +80,7 @@ class Module:
             "dtype": self.options.dtype, "truncate": self.options.truncate,
             "checks": [*CHECKED.values(), *self.padded()],
             "inside": list(asked.inside(self.options, self.library)) if brought_inside(self.options) else [],
-            "objective": self._objective(), "states": self._listed(made.families),
+            "unrolled": self._unrolled(), "objective": self._objective(), "states": self._listed(made.families),
             "direct": self._listed(made.read_by_losses),
             "opaque": made.losses, "only": made.losses[0].name if len(made.losses) == 1 else None,
             "named": self._named(), "drawn": list(self._drawn()), "kinks": bool(self._kinked()),
@@ -123,6 +123,10 @@ class Module:
     def _forward(self) -> list[str]:
         function = self.made.forward
         return self._body(function, [], list(self._result("return", function.results[0])))
+
+    def _unrolled(self) -> list[str]:
+        made = moved(self.made.forward)
+        return self._body(made, [still(self.options, self.clock)], list(self._result("return", made.results[0])))
 
     def _objective(self) -> list[str]:
         function, start = self.made.objective, [f"direct: dict[str, {self.array}] = {{}}"]

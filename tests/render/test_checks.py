@@ -1,0 +1,118 @@
+"""Faults around the recursions: in what value_and_grad returns, in one adjoint, in windows, in buffers that are kept.
+
+Each is planted into modules of every target that has the place, and the module's own check finds it.
+"""
+
+import os
+from functools import cache
+
+import pytest
+
+if not os.environ.get("SYMBPTT_CI"):
+    pytest.importorskip("torch")
+    pytest.importorskip("jax")
+
+from symbptt.program.options import PLAIN, Options
+from symbptt.render.targets import programs, render
+from tests.render.faces import hardly_optimised
+from tests.render.test_numpy_program import derivation, folder, imported, model, slow  # noqa: F401 - the fixture
+
+TARGETS = ["numpy", "numpy-textbook", "torch", "jax"]
+TRUNCATED = Options(truncate=2)
+CASES = [("numpy", PLAIN), ("numpy-textbook", PLAIN), ("torch", PLAIN), ("jax", PLAIN), ("numpy", TRUNCATED),
+         ("numpy-textbook", TRUNCATED)]
+
+
+@cache
+def text(name: str, target: str, options: Options = PLAIN) -> str:
+    return render(derivation(name), target, options=options)
+
+
+@pytest.fixture
+def passes(folder):  # noqa: F811 - the fixture
+    def checked(source: str) -> bool:
+        path = folder / "planted.py"
+        path.write_text(source, encoding="utf-8")
+        with hardly_optimised():
+            return imported(path).check()
+    return checked
+
+
+def planted(source: str, old: str, new: str) -> str:
+    assert source.count(old) == 1, old
+    return source.replace(old, new)
+
+
+def wrapped(source: str, function: str, lines: str) -> str:
+    """The module with another function in front of one of its own, which is called `honest`."""
+    arguments = "*given, **named"
+    own = planted(source, f"def {function}(\n    params", "def honest(\n    params").replace("@torch.no_grad()\n", "")
+    body = "\n".join(f"    {line}" for line in lines.splitlines())
+    return planted(own, "\n\nif __name__ ==", f"\n\ndef {function}({arguments}):\n{body}\n\n\nif __name__ ==")
+
+
+RETURNED = {
+    "scaled": "L, grads = honest(*given, **named)\nreturn L, {name: 1.0001 * g for name, g in grads.items()}",
+    "clipped at 100": "L, grads = honest(*given, **named)\n"
+                      "return L, {name: g.clip(-100, 100) for name, g in grads.items()}",
+    "one clipped": "L, grads = honest(*given, **named)\n"
+                   "return L, {name: g.clip(-100, 100) if name == 'W_hh' else g for name, g in grads.items()}",
+    "clipped by its norm": "L, grads = honest(*given, **named)\n"
+                           "norm = sum((g * g).sum() for g in grads.values()) ** 0.5\n"
+                           "return L, grads if norm < 1000 else {name: 1000 / norm * g for name, g in grads.items()}",
+}
+
+
+@pytest.mark.parametrize("name", ["library elman-softmax", *slow("library linear", "file regularised")])
+@pytest.mark.parametrize(("target", "lie"), [
+    pytest.param(target, lie, marks=pytest.mark.slow if target == "jax" and lie != "one clipped" else ())
+    for target in TARGETS for lie in RETURNED if (target, lie) != ("jax", "clipped by its norm")])
+def test_what_value_and_grad_does_to_its_result_is_found(name: str, target: str, lie: str, passes) -> None:
+    lines = RETURNED[lie].replace("W_hh", model(name).parameters[-1].name)
+    assert not passes(wrapped(text(name, target), "value_and_grad", lines))
+
+
+@pytest.mark.parametrize("target", [*TARGETS[:3], *slow("jax")])
+def test_functions_in_front_that_change_nothing_are_no_fault(target: str, passes) -> None:
+    source = wrapped(text("library elman", target), "value_and_grad", "return honest(*given, **named)")
+    assert passes(wrapped(source.replace("honest", "graded"), "backward", "return honest(*given, **named)"))
+
+
+@pytest.mark.parametrize(("target", "options"), [
+    pytest.param(*case, marks=pytest.mark.slow if case[0] == "jax" else ()) for case in CASES], ids=str)
+@pytest.mark.parametrize("name", ["library elman", *slow("library lstm", "library gru", "library second-order")])
+def test_every_wrong_adjoint_is_found(name: str, target: str, options: Options, passes) -> None:
+    for family in model(name).defined:
+        for wrong in ("stack + 1e-6",) if target == "jax" else ("2 * stack", "stack + 1e-6", "-stack"):
+            lines = (f"grads, adjoints = honest(*given, **named)\nstack = adjoints['{family}']\n"
+                     f"return grads, {{**adjoints, '{family}': {wrong}}}")
+            assert not passes(wrapped(text(name, target, options), "backward", lines)), (family, wrong)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numpy-textbook"])
+@pytest.mark.parametrize(("old", "new"), [
+    ("K = min(TRUNCATE, T)", "K = min(4 if TRUNCATE == 3 else TRUNCATE, T)"),
+    ("K = min(TRUNCATE, T)", "K = min(max(TRUNCATE, T), T)"),
+    ("K = min(TRUNCATE, T)", "K = min(TRUNCATE, T, 2)"),
+    ("K = min(TRUNCATE, T)", "K = T - 1 if TRUNCATE > T > 1 else min(TRUNCATE, T)"),
+    ("beside = max(1, T // K)", "beside = max(1, T // K)\n    T -= K == 3"),
+], ids=["three", "all", "two", "more than T", "a window left out"])
+def test_a_wrong_window_is_found(target: str, old: str, new: str, passes) -> None:
+    assert not passes(planted(text("library elman", target, TRUNCATED), old, new))
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ('    h[0] = given["h_0"]\n',
+     '    if "seen" not in (buffers or {}):\n        h[0] = given["h_0"]\n    (buffers or {})["seen"] = 1\n'),
+    ('dL_dx = np.empty((T, B, size["d"]), dtype)',
+     'dL_dx, = _arrays(buffers, "dx", dtype, dL_dx=(T, B, size["d"]))'),
+    ("W_hh_T = np.ascontiguousarray(W_hh.T)",
+     'W_hh_T = np.ascontiguousarray(W_hh.T)\n    if buffers is not None:\n'
+     '        W_hh_T = buffers.setdefault("W_hh_T", W_hh_T)'),
+], ids=["the start of the call before", "a result in them", "a weight of the call before"])
+def test_a_fault_in_kept_buffers_is_found(old: str, new: str, passes) -> None:
+    assert not passes(planted(text("library elman", "numpy"), old, new))
+
+
+def test_every_target_is_tried() -> None:
+    assert set(TARGETS) == set(programs())
