@@ -9,7 +9,7 @@ from importlib import resources
 
 from symbptt.program.edits import Edit
 
-SOURCES = ("runtime_shared", "runtime", "runtime_options")
+SOURCES = ("runtime", "runtime_options", "runtime_shared")
 """The files of the runtime of NumPy modules."""
 
 

@@ -11,22 +11,17 @@ Edit = tuple[str, str, str]
 
 LAYOUT: tuple[Edit, ...] = (
     ("_read", "T, B = given[CLOCK].shape[:2]", "B, T = given[CLOCK].shape[:2]"),
-    ("_stacks", "stack.astype(dtype, ", 'stack.swapaxes(0, 1).astype(dtype, "C", '),
-    ("_evaluated", "    values, gradients = loss[name](*arguments)\n",
-     "    arguments = tuple(argument.swapaxes(0, 1) for argument in arguments)\n"
-     "    values, gradients = loss[name](*arguments)\n"),
-    ("_evaluated", "return np.asarray(values)[..., None], found",
-     "return np.asarray(values).swapaxes(0, 1)[..., None], tuple(gradient.swapaxes(0, 1) for gradient in found)"),
-)
-FUNCTIONAL_LAYOUT: tuple[Edit, ...] = (
-    ("_read", "T, B = given[CLOCK].shape[:2]", "B, T = given[CLOCK].shape[:2]"),
-    ("_stacks", "found[name] = stack.", "found[name] = stack.swapaxes(0, 1)."),
     ("_evaluated", "    result = loss[name](*arguments)\n",
      "    arguments = tuple(argument.swapaxes(0, 1) for argument in arguments)\n"
      "    result = loss[name](*arguments)\n"),
-    ("_evaluated", "[..., None], same",
-     ".swapaxes(0, 1)[..., None], tuple(gradient.swapaxes(0, 1) for gradient in same)"),
+    ("_evaluated", "return values[..., None], found",
+     "return values.swapaxes(0, 1)[..., None], tuple(gradient.swapaxes(0, 1) for gradient in found)"),
 )
+STACKS: dict[str, Edit] = {
+    "numpy": ("_stacks", "stack.astype(dtype, ", 'stack.swapaxes(0, 1).astype(dtype, "C", '),
+    **dict.fromkeys(("torch", "jax"), ("_stacks", "found[name] = stack.", "found[name] = stack.swapaxes(0, 1).")),
+}
+"""Stacks that are given samples first, by library."""
 
 WEIGHTS: tuple[Edit, ...] = (
     ("_sample", "width = shapes[name][-1] if", "width = shapes[name][0] if"),
@@ -36,10 +31,9 @@ DTYPE: tuple[Edit, ...] = (
     ("_read", "if floating else np.dtype(float)\n",
      "if floating else np.dtype(float)\n    dtype = dtype if DTYPE is None else np.dtype(DTYPE)\n"),
     ("_read", "array.astype(dtype, copy=False)", 'array.astype(dtype, casting="same_kind", copy=False)'),
-    ("_evaluated", "found = tuple(map(np.asarray, gradients if len(carrying) > 1 else (gradients,)))",
+    ("_evaluated", "values, found = np.asarray(values), tuple(map(np.asarray, gradients))",
      "kind = arguments[carrying[0]].dtype\n"
-     "    found = tuple(np.asarray(array, kind) for array in (gradients if len(carrying) > 1 else (gradients,)))\n"
-     "    values = np.asarray(values, kind)"),
+     "    values, found = np.asarray(values, kind), tuple(np.asarray(gradient, kind) for gradient in gradients)"),
 )
 FUNCTIONAL_DTYPE: tuple[Edit, ...] = (
     ("_read", "dtype = _dtype(given)", "dtype = _dtype(given) if DTYPE is None else DTYPE"),
@@ -54,7 +48,7 @@ INSIDE: tuple[Edit, ...] = (
 def edits(options: Options, library: str = "numpy") -> Iterator[Edit]:
     """The changes that the options of a module ask for."""
     if options.samples_first:
-        yield from LAYOUT if library == "numpy" else FUNCTIONAL_LAYOUT
+        yield from (*LAYOUT, STACKS[library])
     if options.turned:
         yield from WEIGHTS
     if options.dtype is not None:

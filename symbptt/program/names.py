@@ -17,7 +17,7 @@ FIXED = ("T", "t", "L", "np", "npt", "sys", "Any", "Array", "Steps", "Loss", "Ca
          "forward", "backward", "value_and_grad", "hidden_gradients_closed_form", "check", "PARAMETERS", "DATA",
          "unrolled", "moved", "STATES", "DIRECT", "CONSTANTS", "TARGETS", "CLOCK", "CHECKED_SIZES", "SCHEDULE",
          "schedule", "DTYPE", "PACKED", "inside",
-         "TRUNCATE", "EARLIER",
+         "TRUNCATE", "EARLIER", "LOSS_ONLY",
          "other", "arrays", "every", "buffers")
 """What every generated module calls its own things; a model's name that is one of these gets an underscore."""
 

@@ -12,6 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from symbptt.program.runtime_shared import (
+    _expect,
+    _misfit,
+    _missing,
+    _require_known,
+    _require_shapes,
+    _returned,
+)
+
 Array = npt.NDArray[Any]
 Steps = dict[int, Array]
 Loss = Callable[..., Any]
@@ -144,21 +153,27 @@ def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
     return loss
 
 
-def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, int]]:
+def _read(
+    params: Mapping[str, Any], data: Mapping[str, Any], spared: tuple[str, ...] = ()
+) -> tuple[dict[str, Array], dict[str, int]]:
     """Every array by name, in one dtype, and the sizes by name; targets that are whole numbers stay as they are.
 
+    Data that are spared may be missing.
+
     Raises:
-        ValueError: an array is missing or does not have the shape that the others make it have.
+        ValueError: an array is missing, is not known or does not have the shape that the others make it have.
     """
+    if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
+        _require_known(params, data)
     given = {name: _array("params", params, name, axes) for name, axes in PARAMETERS.items()}
-    given |= {name: _array("data", data, name, axes) for name, axes in DATA.items()}
+    read = {name: axes for name, axes in DATA.items() if name in data or name not in spared}
+    given |= {name: _array("data", data, name, axes) for name, axes in read.items()}
     T, B = given[CLOCK].shape[:2]
     if T < 1:
         raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
     shapes = _shapes(T, B, _sizes(given))
-    for name, array in given.items():
-        group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
-        _expect(group, name, array, axes, shapes[name])
+    if any(array.shape != shapes[name] for name, array in given.items()):
+        raise ValueError(_misfit(given))
     floating = [array for array in given.values() if np.issubdtype(array.dtype, np.inexact)]
     numbers = [_number(params, name) for name in CONSTANTS]
     dtype = np.result_type(*floating, *numbers) if floating else np.dtype(float)
@@ -190,23 +205,17 @@ def _stacks(
 def _array(group: str, arrays: Mapping[str, Any], name: str, axes: tuple[str, ...]) -> Array:
     """One array, with as many axes as it must have."""
     if name not in arrays:
-        raise ValueError(f'{group}["{name}"] is missing; expected an array of shape ({", ".join(axes)})')
+        raise ValueError(_missing(group, arrays, name, f"an array of shape ({', '.join(axes)})"))
     array = np.asarray(arrays[name])
     if array.ndim != len(axes):
         raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)})')
     return array
 
 
-def _expect(group: str, name: str, array: Array, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
-    """Refuse an array of another shape."""
-    if array.shape != shape:
-        raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)}) = {shape}')
-
-
 def _number(params: Mapping[str, Any], name: str) -> Any:
     """A constant as a Python number, which leaves the dtype of arrays alone."""
     if name not in params:
-        raise ValueError(f'params["{name}"] is missing; expected a number')
+        raise ValueError(_missing("params", params, name, "a number"))
     if np.shape(params[name]) != ():
         raise ValueError(f'params["{name}"] has shape {np.shape(params[name])}; expected a number')
     return np.asarray(params[name]).item()
@@ -216,15 +225,11 @@ def _evaluated(
     loss: Mapping[str, Loss], name: str, arguments: tuple[Array, ...], carrying: tuple[int, ...]
 ) -> tuple[Array, tuple[Array, ...]]:
     """The values of a loss, (T, B, 1), and its gradients with respect to the arguments at the positions `carrying`."""
-    values, gradients = loss[name](*arguments)
-    found = tuple(map(np.asarray, gradients if len(carrying) > 1 else (gradients,)))
-    right = tuple(arguments[position].shape for position in carrying)
-    if np.shape(values) != arguments[0].shape[:2]:
-        raise ValueError(f"the loss {name} gave values of shape {np.shape(values)}; expected {arguments[0].shape[:2]}")
-    if tuple(gradient.shape for gradient in found) != right:
-        shapes = ", ".join(str(gradient.shape) for gradient in found)
-        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
-    return np.asarray(values)[..., None], found
+    result = loss[name](*arguments)
+    values, gradients = _returned(name, result, arguments, carrying)
+    values, found = np.asarray(values), tuple(map(np.asarray, gradients))
+    _require_shapes(name, values, found, arguments, carrying)
+    return values[..., None], found
 
 
 def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:

@@ -12,6 +12,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from symbptt.program.runtime_shared import (
+    _expect,
+    _misfit,
+    _missing,
+    _require_known,
+    _require_shapes,
+    _returned,
+)
+
 Steps = dict[int, Array]
 Loss = Callable[..., Any]
 
@@ -109,21 +118,27 @@ def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
     return loss
 
 
-def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, int]]:
+def _read(
+    params: Mapping[str, Any], data: Mapping[str, Any], spared: tuple[str, ...] = ()
+) -> tuple[dict[str, Array], dict[str, int]]:
     """Every array by name, in one dtype, and the sizes by name; targets that are whole numbers stay as they are.
 
+    Data that are spared may be missing.
+
     Raises:
-        ValueError: an array is missing or does not have the shape that the others make it have.
+        ValueError: an array is missing, is not known or does not have the shape that the others make it have.
     """
+    if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
+        _require_known(params, data)
     given = {name: _array("params", params, name, axes) for name, axes in PARAMETERS.items()}
-    given |= {name: _array("data", data, name, axes) for name, axes in DATA.items()}
+    read = {name: axes for name, axes in DATA.items() if name in data or name not in spared}
+    given |= {name: _array("data", data, name, axes) for name, axes in read.items()}
     T, B = given[CLOCK].shape[:2]
     if T < 1:
         raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
     shapes = _shapes(T, B, _sizes(given))
-    for name, array in given.items():
-        group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
-        _expect(group, name, array, axes, shapes[name])
+    if any(array.shape != shapes[name] for name, array in given.items()):
+        raise ValueError(_misfit(given))
     dtype = _dtype(given)
     for name, array in given.items():
         if name not in TARGETS or jnp.issubdtype(array.dtype, jnp.floating):
@@ -160,23 +175,17 @@ def _stacks(
 def _array(group: str, arrays: Mapping[str, Any], name: str, axes: tuple[str, ...]) -> Array:
     """One array, with as many axes as it must have."""
     if name not in arrays:
-        raise ValueError(f'{group}["{name}"] is missing; expected an array of shape ({", ".join(axes)})')
+        raise ValueError(_missing(group, arrays, name, f"an array of shape ({', '.join(axes)})"))
     array = jnp.asarray(arrays[name])
     if array.ndim != len(axes):
         raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)})')
     return array
 
 
-def _expect(group: str, name: str, array: Array, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
-    """Refuse an array of another shape."""
-    if array.shape != shape:
-        raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)}) = {shape}')
-
-
 def _number(params: Mapping[str, Any], name: str) -> Array:
     """A constant, given as a number or an array without axes."""
     if name not in params:
-        raise ValueError(f'params["{name}"] is missing; expected a number')
+        raise ValueError(_missing("params", params, name, "a number"))
     if jnp.shape(params[name]) != ():
         raise ValueError(f'params["{name}"] has shape {jnp.shape(params[name])}; expected a number')
     return jnp.asarray(params[name])
@@ -190,9 +199,8 @@ def _evaluated(
     A loss that returns its values alone is differentiated by jax.
     """
     result = loss[name](*arguments)
-    if isinstance(result, tuple):
-        values, gradients = result
-        found = tuple(gradients) if len(carrying) > 1 else (gradients,)
+    if not isinstance(result, Array):
+        values, found = _returned(name, result, arguments, carrying)
     else:
         values = result
 
@@ -201,15 +209,11 @@ def _evaluated(
             return jnp.sum(loss[name](*(by_place.get(k, a) for k, a in enumerate(arguments))))
 
         found = jax.grad(total, argnums=tuple(range(len(carrying))))(*(arguments[k] for k in carrying))
-    right = tuple(arguments[position].shape for position in carrying)
-    if values.shape != arguments[0].shape[:2]:
-        raise ValueError(f"the loss {name} gave values of shape {values.shape}; expected {arguments[0].shape[:2]}")
-    if tuple(gradient.shape for gradient in found) != right:
-        shapes = ", ".join(str(gradient.shape) for gradient in found)
-        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
+    _require_shapes(name, values, found, arguments, carrying)
     dtypes = [arguments[position].dtype for position in carrying]
-    same = tuple(gradient.astype(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
-    return values.astype(dtypes[0])[..., None], same
+    values = values.astype(dtypes[0])
+    found = tuple(gradient.astype(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
+    return values[..., None], found
 
 
 def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:

@@ -157,6 +157,8 @@ def _windows(given: Mapping[str, Array], states: Mapping[str, Array], starts: ra
     """What is given to windows of K steps, beside one another as samples."""
     found = dict(given)
     for name, axes in DATA.items():
+        if name not in given:
+            continue
         if "T" in axes:
             found[name] = _beside(given[name], starts, K)
         elif name in EARLIER:

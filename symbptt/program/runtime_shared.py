@@ -10,6 +10,23 @@ from typing import Any
 
 Loss = Callable[..., Any]
 
+PARAMETERS: dict[str, tuple[str, ...]] = {}
+DATA: dict[str, tuple[str, ...]] = {}
+STATES: dict[str, tuple[str, ...]] = {}
+DIRECT: dict[str, tuple[str, ...]] = {}
+CONSTANTS: dict[str, float] = {}
+CLOCK = ""
+
+
+def _sizes(given: Mapping[str, Any]) -> dict[str, int]:
+    """The sizes; generated."""
+    raise NotImplementedError
+
+
+def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """The shapes; generated."""
+    raise NotImplementedError
+
 
 def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
     """The loss that the caller has to pass, under its name."""
@@ -30,6 +47,98 @@ def _named_losses(loss: Any, *names: str) -> dict[str, Loss]:
     if not isinstance(loss, Mapping) or not all(callable(loss.get(name)) for name in names):
         raise TypeError(f"the model leaves its losses open; pass loss as a dict of functions {', '.join(names)}")
     return dict(loss)
+
+
+def _returned(
+    name: str, result: Any, arguments: tuple[Any, ...], carrying: tuple[int, ...]
+) -> tuple[Any, tuple[Any, ...]]:
+    """The values of a loss and its gradients, out of what it returned.
+
+    Raises:
+        TypeError: it returned something else.
+    """
+    right = [str(tuple(arguments[position].shape)) for position in carrying]
+    tail = f"and the gradient, {right[0]}" if len(right) == 1 else f"and a tuple of the gradients, {', '.join(right)}"
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        many = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"one {type(result).__name__}"
+        values = tuple(arguments[0].shape[:2])
+        raise TypeError(f"the loss {name} returned {many}; expected two, what it is at each step, {values}, {tail}")
+    values, gradients = result
+    if len(carrying) == 1:
+        return values, (gradients,)
+    if not isinstance(gradients, (tuple, list)) or len(gradients) != len(carrying):
+        raise TypeError(f"the loss {name} must return its values {tail}")
+    return values, tuple(gradients)
+
+
+def _require_shapes(
+    name: str, values: Any, gradients: tuple[Any, ...], arguments: tuple[Any, ...], carrying: tuple[int, ...]
+) -> None:
+    """Refuse values and gradients of a loss that have other shapes than they should."""
+    whole, right = tuple(arguments[0].shape[:2]), [tuple(arguments[position].shape) for position in carrying]
+    if (shape := tuple(getattr(values, "shape", ()))) != whole:
+        raise ValueError(f"the loss {name} gave values of shape {shape}; expected {whole}")
+    found = [tuple(getattr(gradient, "shape", ())) for gradient in gradients]
+    if found != right:
+        shapes = ", ".join(map(str, found))
+        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
+
+
+def _expect(group: str, name: str, array: Any, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    """Refuse an array of another shape."""
+    if tuple(array.shape) != shape:
+        raise ValueError(f'{group}["{name}"] has shape {tuple(array.shape)}; expected ({", ".join(axes)}) = {shape}')
+
+
+def _missing(group: str, arrays: Mapping[str, Any], name: str, expected: str) -> str:
+    """What is said of an array that is not there, and of what stands there that is not known."""
+    known = {**PARAMETERS, **CONSTANTS, **DATA, **STATES, **DIRECT}
+    others = ", ".join(f'{group}["{key}"]' for key in arrays if key not in known)
+    return f'{group}["{name}"] is missing; expected {expected}' + (f"; not known is {others}" if others else "")
+
+
+def _require_known(params: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    """Refuse what the model does not know; either may hold what belongs to the other."""
+    known = {**PARAMETERS, **CONSTANTS, **DATA, **STATES}
+    for group, arrays, tables in (("params", params, {**PARAMETERS, **CONSTANTS}), ("data", data, DATA)):
+        for name in arrays:
+            if name not in known:
+                raise ValueError(f'{group}["{name}"] is not known; {group} holds {", ".join(tables)}')
+
+
+def _misfit(given: Mapping[str, Any]) -> str:
+    """What is said where shapes do not fit: which array the others outvote, or which two stand against each other."""
+    axes, blamed, reason = {**PARAMETERS, **DATA}, "", ""
+    held = _held(given)
+    odd = [name for found in held.values() for names in found.values() for name in names
+           if len(names) < max(map(len, found.values()))]
+    if odd:
+        blamed = max(odd, key=odd.count)
+        held |= _held({name: array for name, array in given.items() if name != blamed})
+    else:
+        for axis, found in held.items():
+            if len(found) > 1 and not blamed:
+                (n, (other, *_)), (_, (blamed, *_)) = list(found.items())[:2]
+                group = "params" if other in PARAMETERS else "data"
+                reason = f', as {axis} is {n} in {group}["{other}"] of shape {tuple(given[other].shape)}'
+    size = _sizes(given) | {axis: max(found, key=lambda n: len(found[n])) for axis, found in held.items()}
+    batch = next(axis for axis in DATA[CLOCK][:2] if axis != "T")
+    shapes = _shapes(size["T"], size[batch], size)
+    name = next(n for n in (blamed, *given) if n and tuple(given[n].shape) != shapes[n])
+    group = "params" if name in PARAMETERS else "data"
+    expected = f"({', '.join(axes[name])}) = {shapes[name]}"
+    return f'{group}["{name}"] has shape {tuple(given[name].shape)}; expected {expected}{reason}'
+
+
+def _held(given: Mapping[str, Any]) -> dict[str, dict[int, list[str]]]:
+    """The arrays that give an axis its length, by axis and by length, each once."""
+    held: dict[str, dict[int, list[str]]] = {}
+    for name, array in given.items():
+        for axis, n in zip({**PARAMETERS, **DATA}[name], array.shape, strict=True):
+            names = held.setdefault(axis, {}).setdefault(n, [])
+            if name not in names:
+                names.append(name)
+    return held
 
 
 def _enlarged(objective: Callable[..., Any], by: float) -> Callable[..., Any]:

@@ -11,6 +11,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from symbptt.program.runtime_shared import (
+    _expect,
+    _misfit,
+    _missing,
+    _require_known,
+    _require_shapes,
+    _returned,
+)
+
 Steps = dict[int, Tensor]
 Loss = Callable[..., Any]
 
@@ -108,21 +117,27 @@ def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
     return loss
 
 
-def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str, Tensor], dict[str, int]]:
+def _read(
+    params: Mapping[str, Any], data: Mapping[str, Any], spared: tuple[str, ...] = ()
+) -> tuple[dict[str, Tensor], dict[str, int]]:
     """Every tensor by name, in one dtype, and the sizes by name; targets that are whole numbers stay as they are.
 
+    Data that are spared may be missing.
+
     Raises:
-        ValueError: a tensor is missing or does not have the shape that the others make it have.
+        ValueError: a tensor is missing, is not known or does not have the shape that the others make it have.
     """
+    if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
+        _require_known(params, data)
     given = {name: _tensor("params", params, name, axes) for name, axes in PARAMETERS.items()}
-    given |= {name: _tensor("data", data, name, axes) for name, axes in DATA.items()}
+    read = {name: axes for name, axes in DATA.items() if name in data or name not in spared}
+    given |= {name: _tensor("data", data, name, axes) for name, axes in read.items()}
     T, B = given[CLOCK].shape[:2]
     if T < 1:
         raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
     shapes = _shapes(T, B, _sizes(given))
-    for name, tensor in given.items():
-        group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
-        _expect(group, name, tensor, axes, shapes[name])
+    if any(tensor.shape != shapes[name] for name, tensor in given.items()):
+        raise ValueError(_misfit(given))
     for name in CONSTANTS:
         _number(params, name)
     dtype = _dtype(given)
@@ -163,25 +178,17 @@ def _stacks(
 def _tensor(group: str, tensors: Mapping[str, Any], name: str, axes: tuple[str, ...]) -> Tensor:
     """One tensor, with as many axes as it must have."""
     if name not in tensors:
-        raise ValueError(f'{group}["{name}"] is missing; expected a tensor of shape ({", ".join(axes)})')
+        raise ValueError(_missing(group, tensors, name, f"a tensor of shape ({', '.join(axes)})"))
     tensor = torch.as_tensor(tensors[name])
     if tensor.ndim != len(axes):
         raise ValueError(f'{group}["{name}"] has shape {tuple(tensor.shape)}; expected ({", ".join(axes)})')
     return tensor
 
 
-def _expect(group: str, name: str, tensor: Tensor, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
-    """Refuse a tensor of another shape."""
-    if tuple(tensor.shape) != shape:
-        raise ValueError(
-            f'{group}["{name}"] has shape {tuple(tensor.shape)}; expected ({", ".join(axes)}) = {shape}'
-        )
-
-
 def _number(params: Mapping[str, Any], name: str) -> Any:
     """A constant as a Python number, which leaves the dtype of tensors alone."""
     if name not in params:
-        raise ValueError(f'params["{name}"] is missing; expected a number')
+        raise ValueError(_missing("params", params, name, "a number"))
     number = params[name]
     shape = tuple(torch.as_tensor(number).shape)
     if shape:
@@ -198,25 +205,19 @@ def _evaluated(
     A loss that returns its values alone is differentiated by torch.
     """
     result = loss[name](*arguments)
-    if isinstance(result, tuple):
-        values, gradients = result
-        found = tuple(gradients) if len(carrying) > 1 else (gradients,)
+    if not isinstance(result, Tensor):
+        values, found = _returned(name, result, arguments, carrying)
     else:
         with torch.enable_grad():
             leaves = [a.detach().requires_grad_() if k in carrying else a for k, a in enumerate(arguments)]
             total = loss[name](*leaves).sum()
             found = torch.autograd.grad(total, [leaves[k] for k in carrying])
         values = result
-    right = tuple(tuple(arguments[position].shape) for position in carrying)
-    whole = tuple(arguments[0].shape[:2])
-    if tuple(values.shape) != whole:
-        raise ValueError(f"the loss {name} gave values of shape {tuple(values.shape)}; expected {whole}")
-    if tuple(tuple(gradient.shape) for gradient in found) != right:
-        shapes = ", ".join(str(tuple(gradient.shape)) for gradient in found)
-        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
+    _require_shapes(name, values, found, arguments, carrying)
     dtypes = [arguments[position].dtype for position in carrying]
-    same = tuple(gradient.to(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
-    return values.to(dtypes[0])[..., None], same
+    values = values.to(dtypes[0])
+    found = tuple(gradient.to(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
+    return values[..., None], found
 
 
 def _by_time(stack: Tensor, *earlier: Tensor, later: int = 0) -> Steps:

@@ -50,7 +50,8 @@ def inside(options: Options, library: str = "numpy") -> Iterator[str]:
     """The lines that bring given arrays into the form that functions take; the arrays stand in `given`, by name."""
     yield "inside = dict(given)"
     if options.samples_first:
-        yield 'inside |= {name: given[name].swapaxes(0, 1) for name, axes in DATA.items() if axes[1] == "T"}'
+        yield from ('whole = [name for name, axes in DATA.items() if axes[1] == "T" and name in given]',
+                    "inside |= {name: given[name].swapaxes(0, 1) for name in whole}")
     if options.fused is not None:
         aside = f", {'dim' if library == 'torch' else 'axis'}=-1" if options.turned else ""
         yield from ("for name, parts in PACKED.items():",
@@ -58,7 +59,7 @@ def inside(options: Options, library: str = "numpy") -> Iterator[str]:
     if options.mask is not None:
         name = options.mask
         yield from (f'kept = _kept("{name}", inside["{name}"])',
-                    'stacks = [key for key, axes in DATA.items() if "T" in axes]',
+                    'stacks = [key for key, axes in DATA.items() if "T" in axes and key in given]',
                     f'inside |= {{key: {WHERE[library]}(kept, inside[key], 0) for key in stacks if key != "{name}"}}',
                     f'inside["{name}"] = inside["{name}"][..., None]')
     yield "return inside"

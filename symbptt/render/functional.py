@@ -114,7 +114,7 @@ class Functional(Parted):
         template = environment().get_template(f"{self.target}/module.py.jinja")
         parts = self.parts()
         helpers = carried(template.render(**parts, helpers=[], by_time=False), edits(self.options, self.target),
-                          ("runtime_shared", f"runtime_{self.target}"))
+                          (f"runtime_{self.target}", "runtime_shared"))
         return template.render(**parts, helpers=helpers, by_time=True)
 
     def parts(self) -> dict[str, object]:
@@ -129,7 +129,7 @@ class Functional(Parted):
                 "states_inside": "_swapped(states)" if self.options.samples_first else "states",
                 "arrays": f"{self.array.lower()}s",
                 "differentiable": bool(read), "outputs": quoted([v.key for v in read]), "returned": self._listed(read),
-                "forward": [indented("given, size = _read(params, data)", 1),
+                "forward": [indented("given, size = _read(params, data, LOSS_ONLY)", 1),
                             indented("return _forward(params, given, size)", 1)],
                 "forward_steps": self.lines(Function(forward.body, (forward.results,)),
                                              list(self._result("return", forward.results))),

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from symbptt.derivation import Derivation, Kind, Line
-from symbptt.expr.nodes import Apply
+from symbptt.expr.nodes import Apply, At
 from symbptt.expr.walk import visit
 from symbptt.model.functions import FUNCTIONS
 from symbptt.model.spec import LossTerm, initial_name
@@ -62,6 +62,9 @@ class Module:
         self.derivation, self.model, self.made, self.options = derivation, derivation.model, made, options
         self.targets = [v.name for v in self.model.targets]
         self.clock = str((*self.model.inputs, *self.model.targets)[0].name)
+        equations = (*self.model.equations, *self.model.computed)
+        read = {node.family.name for e in equations for node in visit(e.right) if isinstance(node, At)}
+        self.spared = [name for name in self.targets if name not in {*read, self.clock, options.mask}]
 
     def parts(self) -> dict[str, object]:
         """Everything by its name in the template."""
@@ -86,7 +89,7 @@ class Module:
             "named": self._named(), "drawn": list(self._drawn()), "kinks": bool(self._kinked()),
             "with_gradient": [f'"{r.key}"' for r in made.backward.results[0]],
             "linear": self._linear(),
-            "sizes": [_source(s) for s in made.sizes], "shapes": list(self._shapes()),
+            "sizes": [_source(s, self.spared) for s in made.sizes], "shapes": list(self._shapes()),
             "steps": 4 + min(max(self.model.lags.values(), default=0), 8)}
 
     def _linear(self) -> bool:
@@ -132,15 +135,15 @@ class Module:
         function, start = self.made.objective, [f"direct: dict[str, {self.array}] = {{}}"]
         if self.options.samples_first:
             start += ["states = _swapped(states)"] if "states" in function.uses else []
-            return self._body(function, start, [indented("return values, _swapped(direct)", 1)])
-        return self._body(function, start, [indented("return values, direct", 1)])
+            return self._body(function, start, [indented("return values, _swapped(direct)", 1)], "params, data")
+        return self._body(function, start, [indented("return values, direct", 1)], "params, data")
 
     def _backward(self) -> list[str]:
         grads, adjoints = self.made.backward.results
         results = [*self._result("grads =", grads), *self._result("adjoints =", adjoints),
                    indented("return grads, adjoints", 1)]
         if self.options.truncate is not None:
-            return self._body(self.made.backward, [], results, read=False)
+            return self._body(self.made.backward, [], results, read="")
         return self._body(self.made.backward, [*CHECKED.values(), *self.padded()], results)
 
     def padded(self) -> list[str]:
@@ -152,19 +155,20 @@ class Module:
         checks = [*(reads if "states" in function.uses else []), CHECKED["direct"], *self.padded()]
         return self._body(function, checks, list(self._result("return", function.results[0])))
 
-    def _body(self, function: Function, checks: list[str], results: list[str], read: bool = True) -> list[str]:
+    def _body(self, function: Function, checks: list[str], results: list[str],
+              read: str = "params, data, LOSS_ONLY") -> list[str]:
         """Statements with, in front, what they read and, behind, what they return."""
         lines = [*self.block.lines(function.body), *results]
         used = set(re.findall(r"\w+", "\n".join([*checks, *lines])))
         return [*(indented(line, 1) for line in self._head(checks, used, function.uses, read)), "", *lines]
 
-    def _head(self, checks: list[str], used: set[str], variables: frozenset[str], read: bool) -> Iterator[str]:
+    def _head(self, checks: list[str], used: set[str], variables: frozenset[str], read: str) -> Iterator[str]:
         lines = [*checks, *self._lengths(used), *self._given(used, variables)]
         if not read:
             yield from lines
             return
         if used & {"size", "given"} or any("given[" in line for line in lines):
-            yield f"given, {'size' if 'size' in used else '_'} = _read(params, data)"
+            yield f"given, {'size' if 'size' in used else '_'} = _read({read})"
         yield from lines
 
     def _lengths(self, used: set[str]) -> Iterator[str]:
@@ -220,6 +224,7 @@ class Module:
             earlier = [f'"{initial_name(m)}": ("{m.family.name}", {-m.time.const})' for m in self.model.given]
             yield from _table("EARLIER", "dict[str, tuple[str, int]]", earlier)
         yield f"TARGETS: tuple[str, ...] = {quoted(self.targets)}"
+        yield f"LOSS_ONLY: tuple[str, ...] = {quoted(self.spared)}"
         yield f'CLOCK = "{self.clock}"'
         sizes = [f'"{s.name}": {3 + k}' for k, s in enumerate(self.model.sizes)]
         yield from _table("CHECKED_SIZES", "dict[str, int]", sizes)
@@ -309,11 +314,12 @@ def quoted(items: list[str]) -> str:
     return _tuple([f'"{item}"' for item in items])
 
 
-def _source(source: SizeSource) -> tuple[str, str]:
+def _source(source: SizeSource, spared: list[str]) -> tuple[str, str]:
     length = f'given["{source.key}"].shape[{source.axis}]'
     if source.minus != 0:
         length = f"({length} - {size(source.minus):atom})"
-    return source.size, f"{length} // {source.over}" if source.over != 1 else length
+    text = f"{length} // {source.over}" if source.over != 1 else length
+    return source.size, f'{text} if "{source.key}" in given else 0' if source.key in spared else text
 
 
 def escaped(text: str) -> str:

@@ -48,9 +48,9 @@ def test_no_name_is_given_twice_or_belongs_to_python() -> None:
 
 def test_functions_bring_those_that_they_call() -> None:
     brought = [source.split("(")[0] for source in carried("y = _stacks(a)")]
-    assert brought == ["def _stacks", "def _array", "def _expect"]
+    assert brought == ["def _stacks", "def _array", "def _expect", "def _missing"]
     assert carried("y = 1") == []
-    assert {"forward", "_objective", "_sizes", "_shapes"}.isdisjoint(functions())
+    assert {"forward", "unrolled", "_objective", "_sizes", "_shapes"}.isdisjoint(functions())
 
 
 def test_whatever_a_module_calls_at_its_top_is_no_name_of_a_model() -> None:
