@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from symbptt import api
-from symbptt.cli_emit import asked
+from symbptt.cli_emit import ModelAnywhere, asked
 from symbptt.proof import record
 from symbptt.proof.checker import CERTIFICATE, CheckerError
 from symbptt.render import targets
@@ -349,7 +349,7 @@ def _proved(model: api.Model, steps: int | None, limit: int | None,
         refuse(f"{model.name}: {error}")
 
 
-@main.command()
+@main.command(cls=ModelAnywhere)
 @model_argument
 @click.option("--target", type=click.Choice(targets.programs()), default="numpy", show_default=True)
 @asked

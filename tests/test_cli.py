@@ -240,8 +240,23 @@ def test_emit_follows_its_options(tmp_path: Path) -> None:
     assert run("emit", "linear", "--schedule", "loop").output.count('SCHEDULE = "loop"') == 2
     assert "--mask mask. Edit" in " ".join(run("emit", "linear", "--mask").output.split())
     assert run("emit", "gru", "--fused").output == run("emit", "gru", "--fused", "").output
+    assert run("emit", "--mask", "linear").output == run("emit", "linear", "--mask").output
+    assert run("emit", "--fused", "gru", "--dtype", "float32", "--mask").output == \
+        run("emit", "gru", "--fused", "--dtype", "float32", "--mask").output
+    assert run("emit", "--mask", "m", "linear").output == run("emit", "linear", "--mask", "m").output
     assert run("emit", "linear", "--layout", "TBD", "--weights", "left", "--schedule", "auto").output == \
         run("emit", "linear").output
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    ((), "Missing argument 'MODEL'."),
+    (("--mask", "m"), "Missing argument 'MODEL'; --mask has taken m for its value: put MODEL first."),
+    (("--mask", "gru", "--fused", "lstm"), "--mask has taken gru for its value: put MODEL first."),
+])
+def test_a_model_that_is_missing_is_asked_for(arguments: tuple[str, ...], words: str) -> None:
+    result = run("emit", *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
