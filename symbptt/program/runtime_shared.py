@@ -57,18 +57,16 @@ def _returned(
     Raises:
         TypeError: it returned something else.
     """
+    pair = isinstance(result, (tuple, list)) and len(result) == 2
+    if pair and len(carrying) == 1:
+        return result[0], (result[1],)
+    if pair and isinstance(result[1], (tuple, list)) and len(result[1]) == len(carrying):
+        return result[0], tuple(result[1])
+    found = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"one {type(result).__name__}"
     right = [str(tuple(arguments[position].shape)) for position in carrying]
-    tail = f"and the gradient, {right[0]}" if len(right) == 1 else f"and a tuple of the gradients, {', '.join(right)}"
-    if not isinstance(result, (tuple, list)) or len(result) != 2:
-        many = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"one {type(result).__name__}"
-        values = tuple(arguments[0].shape[:2])
-        raise TypeError(f"the loss {name} returned {many}; expected two, what it is at each step, {values}, {tail}")
-    values, gradients = result
-    if len(carrying) == 1:
-        return values, (gradients,)
-    if not isinstance(gradients, (tuple, list)) or len(gradients) != len(carrying):
-        raise TypeError(f"the loss {name} must return its values {tail}")
-    return values, tuple(gradients)
+    tail = f"the gradient, {right[0]}" if len(right) == 1 else f"a tuple of {len(right)} gradients, {', '.join(right)}"
+    whole = tuple(arguments[0].shape[:2])
+    raise TypeError(f"the loss {name} returned {found}; expected two, what it is at each step, {whole}, and {tail}")
 
 
 def _require_shapes(

@@ -165,3 +165,19 @@ def test_no_step_is_refused(target: str, program) -> None:
     data = {key: array[:0] if array.ndim == 3 else array for key, array in network.data.items()}
     fault(lambda: module.value_and_grad(network.params, data, network.loss), 'data["x"] has no step', "at least 1")
     fault(lambda: module.forward(network.params, data), 'data["x"] has no step', "at least 1")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_loss_with_several_gradients_is_told_that_they_are_a_tuple(target: str, program) -> None:
+    name = next(n for n in MODELS if any(len(positions) > 1 for positions in carried(n)))
+    network, module = Network(model(name)), program(name, target)
+    losses = network.loss if isinstance(network.loss, dict) else {network.model.opaque[0]: network.loss}
+    whole = {key: lambda *arguments, own=own: (own(*arguments)[0], arguments[0]) for key, own in losses.items()}
+    given = whole if isinstance(network.loss, dict) else next(iter(whole.values()))
+    with pytest.raises(TypeError, match=r"returned 2 values; expected two.* and a tuple of \d gradients"):
+        module.value_and_grad(network.params, network.data, given)
+
+
+def carried(name: str) -> list:
+    network = Network(model(name))
+    return [network.carrying(key) for key in network.model.opaque]

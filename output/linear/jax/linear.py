@@ -46,7 +46,8 @@ from jax import Array
 Steps = dict[int, Array]
 Loss = Callable[..., Any]
 
-# Arrays by name with their axes; constants with the values that check gives them; which data carry no gradient.
+# Arrays by name with their axes; constants with the values that check gives them; which data carry no gradient, and
+# which of these forward and backward do without.
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "W_hx": ("h", "d"),
     "W_hh": ("h", "h"),
@@ -66,6 +67,7 @@ DIRECT: dict[str, tuple[str, ...]] = {
 }
 CONSTANTS: dict[str, float] = {}
 TARGETS: tuple[str, ...] = ("y",)
+LOSS_ONLY: tuple[str, ...] = ("y",)
 CLOCK = "x"
 CHECKED_SIZES: dict[str, int] = {
     "d": 3,
@@ -82,7 +84,7 @@ def forward(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Arr
     Returns
         h (T, B, h), o (T, B, q)
     """
-    given, size = _read(params, data)
+    given, size = _read(params, data, LOSS_ONLY)
     return _forward(params, given, size)
 
 
@@ -99,7 +101,7 @@ def backward(
         o (T, B, q)
     Returns grads, each in the shape of its variable, and adjoints, the stacks of the total dL/dv[t] by family.
     """
-    given, size = _read(params, data)
+    given, size = _read(params, data, LOSS_ONLY)
     states = _stacks("states", states, STATES, given, size)
     direct = _stacks("direct", direct, DIRECT, given, size)
     return _backward(params, given, size, states, direct, every=True)
@@ -238,13 +240,13 @@ def outputs(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Arr
     """The stacks that losses read; jax takes `backward` for their gradient, also under jit and vmap.
 
     Put a loss on them and differentiate it with jax.grad.
-    Constants and targets carry no gradient. All data must be given, targets too.
+    Constants and targets carry no gradient; data in LOSS_ONLY may be missing.
     Returns
         o (T, B, q)
     """
-    _read(params, data)
+    _read(params, data, LOSS_ONLY)
     found: dict[str, Array] = _recursion(
-        {name: params[name] for name in (*PARAMETERS, *CONSTANTS)}, {name: data[name] for name in DATA}
+        {name: params[name] for name in (*PARAMETERS, *CONSTANTS)}, {name: data[name] for name in DATA if name in data}
     )
     return found
 
@@ -256,7 +258,7 @@ def unrolled(
 
     What moved holds for a family, (T, B, size), is added to it: the gradient there is the total dL/dv[t].
     """
-    given, _ = _read(params, data)
+    given, _ = _read(params, data, LOSS_ONLY)
     moved = moved or dict.fromkeys(STATES, [0.0] * len(given["x"]))
     T = len(given["x"])
     W_hx = given["W_hx"]
@@ -330,6 +332,14 @@ def _compared(T: int) -> bool:
         good &= _agree(f"dL/d{name}", grads[name], right[name], least)
     for name, stack in total.items():
         good &= _agree(f"dL/d{name}[t]", adjoints[name], stack, least)
+    large, _ = jax.jit(backward)(params, data, states, {name: 2.0**20 * stack for name, stack in direct.items()})
+    objective = _objective
+    globals()["_objective"] = _enlarged(_objective, 2.0**20)
+    # A function of its own, as jit keeps what it has traced.
+    _, more = jax.jit(lambda params, data: value_and_grad(params, data, loss["l"]))(params, data)
+    globals()["_objective"] = objective
+    for name, gradient in more.items():
+        good &= _agree(f"dL/d{name} of L enlarged", gradient, large[name], 2.0**20 * least)
 
     @jax.jit
     def sent(leaves: dict[str, Array]) -> Array:
@@ -424,21 +434,28 @@ def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
     return loss
 
 
-def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, int]]:
+def _read(
+    params: Mapping[str, Any], data: Mapping[str, Any], spared: tuple[str, ...] = ()
+) -> tuple[dict[str, Array], dict[str, int]]:
     """Every array by name, in one dtype, and the sizes by name; targets that are whole numbers stay as they are.
 
+    Data that are spared may be missing.
+
     Raises:
-        ValueError: an array is missing or does not have the shape that the others make it have.
+        ValueError: an array is missing, is not known or does not have the shape that the others make it have.
     """
+    if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
+        _require_known(params, data)
     given = {name: _array("params", params, name, axes) for name, axes in PARAMETERS.items()}
-    given |= {name: _array("data", data, name, axes) for name, axes in DATA.items()}
+    for name, axes in DATA.items():
+        if name in data or name not in spared:
+            given[name] = _array("data", data, name, axes)
     T, B = given[CLOCK].shape[:2]
     if T < 1:
         raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
     shapes = _shapes(T, B, _sizes(given))
-    for name, array in given.items():
-        group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
-        _expect(group, name, array, axes, shapes[name])
+    if any(array.shape != shapes[name] for name, array in given.items()):
+        raise ValueError(_misfit(given))
     dtype = _dtype(given)
     for name, array in given.items():
         if name not in TARGETS or jnp.issubdtype(array.dtype, jnp.floating):
@@ -475,33 +492,20 @@ def _stacks(
 def _array(group: str, arrays: Mapping[str, Any], name: str, axes: tuple[str, ...]) -> Array:
     """One array, with as many axes as it must have."""
     if name not in arrays:
-        raise ValueError(f'{group}["{name}"] is missing; expected an array of shape ({", ".join(axes)})')
+        raise ValueError(_missing(group, arrays, name, f"an array of shape ({', '.join(axes)})"))
     array = jnp.asarray(arrays[name])
     if array.ndim != len(axes):
         raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)})')
     return array
 
 
-def _expect(group: str, name: str, array: Array, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
-    """Refuse an array of another shape."""
-    if array.shape != shape:
-        raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)}) = {shape}')
-
-
 def _number(params: Mapping[str, Any], name: str) -> Array:
     """A constant, given as a number or an array without axes."""
     if name not in params:
-        raise ValueError(f'params["{name}"] is missing; expected a number')
+        raise ValueError(_missing("params", params, name, "a number"))
     if jnp.shape(params[name]) != ():
         raise ValueError(f'params["{name}"] has shape {jnp.shape(params[name])}; expected a number')
     return jnp.asarray(params[name])
-
-
-def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
-    """The loss that the caller has to pass, under its name."""
-    if not callable(loss):
-        raise TypeError(f"the model leaves its loss {name} open; pass it as the function loss")
-    return {name: loss}
 
 
 def _evaluated(
@@ -512,9 +516,8 @@ def _evaluated(
     A loss that returns its values alone is differentiated by jax.
     """
     result = loss[name](*arguments)
-    if isinstance(result, tuple):
-        values, gradients = result
-        found = tuple(gradients) if len(carrying) > 1 else (gradients,)
+    if not isinstance(result, Array):
+        values, found = _returned(name, result, arguments, carrying)
     else:
         values = result
 
@@ -523,15 +526,11 @@ def _evaluated(
             return jnp.sum(loss[name](*(by_place.get(k, a) for k, a in enumerate(arguments))))
 
         found = jax.grad(total, argnums=tuple(range(len(carrying))))(*(arguments[k] for k in carrying))
-    right = tuple(arguments[position].shape for position in carrying)
-    if values.shape != arguments[0].shape[:2]:
-        raise ValueError(f"the loss {name} gave values of shape {values.shape}; expected {arguments[0].shape[:2]}")
-    if tuple(gradient.shape for gradient in found) != right:
-        shapes = ", ".join(str(gradient.shape) for gradient in found)
-        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
+    _require_shapes(name, values, found, arguments, carrying)
     dtypes = [arguments[position].dtype for position in carrying]
-    same = tuple(gradient.astype(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
-    return values.astype(dtypes[0])[..., None], same
+    values = values.astype(dtypes[0])
+    found = tuple(gradient.astype(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
+    return values[..., None], found
 
 
 def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:
@@ -563,6 +562,113 @@ def _cotangent(gradient: Array | None, value: Any) -> Any:
     if gradient is None:
         return jnp.zeros_like(value)
     return gradient.astype(jnp.result_type(value))
+
+
+def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
+    """The loss that the caller has to pass, under its name."""
+    if not callable(loss):
+        raise TypeError(f"the model leaves its loss {name} open; pass it as the function loss")
+    return {name: loss}
+
+
+def _returned(
+    name: str, result: Any, arguments: tuple[Any, ...], carrying: tuple[int, ...]
+) -> tuple[Any, tuple[Any, ...]]:
+    """The values of a loss and its gradients, out of what it returned.
+
+    Raises:
+        TypeError: it returned something else.
+    """
+    pair = isinstance(result, (tuple, list)) and len(result) == 2
+    if pair and len(carrying) == 1:
+        return result[0], (result[1],)
+    if pair and isinstance(result[1], (tuple, list)) and len(result[1]) == len(carrying):
+        return result[0], tuple(result[1])
+    found = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"one {type(result).__name__}"
+    right = [str(tuple(arguments[position].shape)) for position in carrying]
+    tail = f"the gradient, {right[0]}" if len(right) == 1 else f"a tuple of {len(right)} gradients, {', '.join(right)}"
+    whole = tuple(arguments[0].shape[:2])
+    raise TypeError(f"the loss {name} returned {found}; expected two, what it is at each step, {whole}, and {tail}")
+
+
+def _require_shapes(
+    name: str, values: Any, gradients: tuple[Any, ...], arguments: tuple[Any, ...], carrying: tuple[int, ...]
+) -> None:
+    """Refuse values and gradients of a loss that have other shapes than they should."""
+    whole, right = tuple(arguments[0].shape[:2]), [tuple(arguments[position].shape) for position in carrying]
+    if (shape := tuple(getattr(values, "shape", ()))) != whole:
+        raise ValueError(f"the loss {name} gave values of shape {shape}; expected {whole}")
+    found = [tuple(getattr(gradient, "shape", ())) for gradient in gradients]
+    if found != right:
+        shapes = ", ".join(map(str, found))
+        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
+
+
+def _expect(group: str, name: str, array: Any, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    """Refuse an array of another shape."""
+    if tuple(array.shape) != shape:
+        raise ValueError(f'{group}["{name}"] has shape {tuple(array.shape)}; expected ({", ".join(axes)}) = {shape}')
+
+
+def _missing(group: str, arrays: Mapping[str, Any], name: str, expected: str) -> str:
+    """What is said of an array that is not there, and of what stands there that is not known."""
+    known = {**PARAMETERS, **CONSTANTS, **DATA, **STATES, **DIRECT}
+    others = ", ".join(f'{group}["{key}"]' for key in arrays if key not in known)
+    return f'{group}["{name}"] is missing; expected {expected}' + (f"; not known is {others}" if others else "")
+
+
+def _require_known(params: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    """Refuse what the model does not know; either may hold what belongs to the other."""
+    known = {**PARAMETERS, **CONSTANTS, **DATA, **STATES}
+    for group, arrays, tables in (("params", params, {**PARAMETERS, **CONSTANTS}), ("data", data, DATA)):
+        for name in arrays:
+            if name not in known:
+                raise ValueError(f'{group}["{name}"] is not known; {group} holds {", ".join(tables)}')
+
+
+def _misfit(given: Mapping[str, Any]) -> str:
+    """What is said where shapes do not fit: which array the others outvote, or which two stand against each other."""
+    axes, blamed, reason = {**PARAMETERS, **DATA}, "", ""
+    held = _held(given)
+    odd = [name for found in held.values() for names in found.values() for name in names
+           if len(names) < max(map(len, found.values()))]
+    if odd:
+        blamed = max(odd, key=odd.count)
+        held |= _held({name: array for name, array in given.items() if name != blamed})
+    else:
+        for axis, found in held.items():
+            if len(found) > 1 and not blamed:
+                (n, (other, *_)), (_, (blamed, *_)) = list(found.items())[:2]
+                group = "params" if other in PARAMETERS else "data"
+                reason = f', as {axis} is {n} in {group}["{other}"] of shape {tuple(given[other].shape)}'
+    size = _sizes(given) | {axis: max(found, key=lambda n: len(found[n])) for axis, found in held.items()}
+    batch = next(axis for axis in DATA[CLOCK][:2] if axis != "T")
+    shapes = _shapes(size["T"], size[batch], size)
+    name = next(n for n in (blamed, *given) if n and tuple(given[n].shape) != shapes[n])
+    group = "params" if name in PARAMETERS else "data"
+    expected = f"({', '.join(axes[name])}) = {shapes[name]}"
+    return f'{group}["{name}"] has shape {tuple(given[name].shape)}; expected {expected}{reason}'
+
+
+def _held(given: Mapping[str, Any]) -> dict[str, dict[int, list[str]]]:
+    """The arrays that give an axis its length, by axis and by length, each once."""
+    held: dict[str, dict[int, list[str]]] = {}
+    for name, array in given.items():
+        for axis, n in zip({**PARAMETERS, **DATA}[name], array.shape, strict=True):
+            names = held.setdefault(axis, {}).setdefault(n, [])
+            if name not in names:
+                names.append(name)
+    return held
+
+
+def _enlarged(objective: Callable[..., Any], by: float) -> Callable[..., Any]:
+    """The objective and what it sends, times a number, for check: a gradient that someone clips shows."""
+
+    def times(*given: Any) -> tuple[Any, dict[str, Any]]:
+        values, direct = objective(*given)
+        return by * values, {name: by * stack for name, stack in direct.items()}
+
+    return times
 
 
 if __name__ == "__main__":

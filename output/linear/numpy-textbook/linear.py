@@ -44,7 +44,8 @@ Array = npt.NDArray[Any]
 Steps = dict[int, Array]
 Loss = Callable[..., Any]
 
-# Arrays by name with their axes; constants with the values that check gives them; which data carry no gradient.
+# Arrays by name with their axes; constants with the values that check gives them; which data carry no gradient, and
+# which of these forward and backward do without.
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "W_hx": ("h", "d"),
     "W_hh": ("h", "h"),
@@ -64,6 +65,7 @@ DIRECT: dict[str, tuple[str, ...]] = {
 }
 CONSTANTS: dict[str, float] = {}
 TARGETS: tuple[str, ...] = ("y",)
+LOSS_ONLY: tuple[str, ...] = ("y",)
 CLOCK = "x"
 CHECKED_SIZES: dict[str, int] = {
     "d": 3,
@@ -79,7 +81,7 @@ def forward(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Arr
     Returns
         h (T, B, h), o (T, B, q)
     """
-    given, _ = _read(params, data)
+    given, _ = _read(params, data, LOSS_ONLY)
     T = len(given["x"])
     W_hx = given["W_hx"]
     W_hh = given["W_hh"]
@@ -124,7 +126,7 @@ def backward(
         o (T, B, q)
     Returns grads, each in the shape of its variable, and adjoints, the stacks of the total dL/dv[t] by family.
     """
-    given, size = _read(params, data)
+    given, size = _read(params, data, LOSS_ONLY)
     states = _stacks("states", states, STATES, given, size)
     direct = _stacks("direct", direct, DIRECT, given, size)
     T = len(given["x"])
@@ -168,7 +170,7 @@ def hidden_gradients_closed_form(
     direct holds, as for backward,
         o (T, B, q)
     """
-    given, size = _read(params, data)
+    given, size = _read(params, data, LOSS_ONLY)
     direct = _stacks("direct", direct, DIRECT, given, size)
     T, B = given["x"].shape[:2]
     dtype = given["W_hx"].dtype
@@ -198,8 +200,34 @@ def _objective(
     return values, direct
 
 
+def unrolled(
+    params: Mapping[str, Any], data: Mapping[str, Any], moved: Mapping[str, Any] | None = None
+) -> dict[str, Array]:
+    """The states by the equations as they stand, one statement each, for check.
+
+    What moved holds for a family, (T, B, size), is added to it: the derivative by that is the total dL/dv[t].
+    """
+    given, _ = _read(params, data, LOSS_ONLY)
+    moved = moved or dict.fromkeys(STATES, [0.0] * len(given["x"]))
+    T = len(given["x"])
+    W_hx = given["W_hx"]
+    W_hh = given["W_hh"]
+    W_qh = given["W_qh"]
+
+    x = _by_time(given["x"])
+    h: Steps = {0: given["h_0"]}
+    o: Steps = {}
+    for t in range(1, T + 1):
+        h[t] = x[t] @ W_hx.T + h[t - 1] @ W_hh.T + moved["h"][t - 1]  # (1)
+        o[t] = h[t] @ W_qh.T + moved["o"][t - 1]  # (2)
+    return {"h": _stacked(h, T), "o": _stacked(o, T)}
+
+
 def check() -> bool:
-    """Compare every gradient with complex-step derivatives on small random networks; True where all agree."""
+    """Compare states, gradients and adjoints with the equations and complex steps; True where all agree.
+
+    The networks are small and random.
+    """
     good = True
     for T in (5, 1):
         sizes = ", ".join(f"{name} = {n}" for name, n in {"T": T, "B": 2, **CHECKED_SIZES}.items())
@@ -209,6 +237,8 @@ def check() -> bool:
             "l": _smooth_loss(1, (0,)),
         }
         states = forward(params, data)
+        for name, stack in unrolled(params, data).items():
+            good &= _agree(name, states[name], stack, abs(stack))
         values, direct = _objective(params, data, states, loss)
         L, grads = value_and_grad(params, data, loss["l"])
         good &= _agree("L", L, values.sum(), abs(values).sum())
@@ -226,11 +256,21 @@ def check() -> bool:
         for name, gradient in grads.items():
             derivative, terms = _complex_step(name, params, data, loss)
             good &= _agree(f"dL/d{name}", gradient, derivative, terms)
-        found, _ = backward(params, data, states, direct)
+        found, adjoints = backward(params, data, states, direct)
+        for name, stack in adjoints.items():
+            derivative, terms = _added_step(name, params, data, states, loss)
+            good &= _agree(f"dL/d{name}[t]", stack, derivative, terms)
+        for name, gradient in found.items():
+            good &= _agree(f"dL/d{name} from states", gradient, grads[name], abs(grads[name]))
         large, _ = backward(params, data, states, {name: 2.0**20 * stack for name, stack in direct.items()})
         for name, gradient in found.items():
             good &= _agree(f"dL/d{name}, linear in what L sends", large[name], 2.0**20 * gradient, abs(large[name]))
-        _, adjoints = backward(params, data, states, direct)
+        objective = _objective
+        globals()["_objective"] = _enlarged(_objective, 2.0**20)
+        _, more = value_and_grad(params, data, loss["l"])
+        globals()["_objective"] = objective
+        for name, gradient in more.items():
+            good &= _agree(f"dL/d{name} of L enlarged", gradient, large[name], abs(large[name]))
         for name, stack in hidden_gradients_closed_form(params, data, direct).items():
             good &= _agree(f"dL/d{name}[t], closed form", stack, adjoints[name], abs(adjoints[name]))
     print("all gradients agree" if good else "a gradient is wrong")
@@ -287,6 +327,23 @@ def _complex_step(
     return derivative, terms
 
 
+def _added_step(
+    name: str,
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    states: Mapping[str, Array],
+    loss: Mapping[str, Loss],
+) -> tuple[Array, Array]:
+    """The same with respect to what is added to a family at each step: the total derivatives."""
+    derivative, terms = np.zeros(states[name].shape), np.zeros(states[name].shape)
+    for place in np.ndindex(derivative.shape):
+        moved = {key: np.zeros(stack.shape, complex if key == name else float) for key, stack in states.items()}
+        moved[name][place] = 1e-30j
+        slopes = _objective(params, data, unrolled(params, data, moved), loss)[0].imag / 1e-30
+        derivative[place], terms[place] = slopes.sum(), np.abs(slopes).sum()
+    return derivative, terms
+
+
 def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Random parameters and data: weights near one half over their width, initial values not zero."""
     random = np.random.default_rng(1)
@@ -311,21 +368,28 @@ def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
     return loss
 
 
-def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, int]]:
+def _read(
+    params: Mapping[str, Any], data: Mapping[str, Any], spared: tuple[str, ...] = ()
+) -> tuple[dict[str, Array], dict[str, int]]:
     """Every array by name, in one dtype, and the sizes by name; targets that are whole numbers stay as they are.
 
+    Data that are spared may be missing.
+
     Raises:
-        ValueError: an array is missing or does not have the shape that the others make it have.
+        ValueError: an array is missing, is not known or does not have the shape that the others make it have.
     """
+    if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
+        _require_known(params, data)
     given = {name: _array("params", params, name, axes) for name, axes in PARAMETERS.items()}
-    given |= {name: _array("data", data, name, axes) for name, axes in DATA.items()}
+    for name, axes in DATA.items():
+        if name in data or name not in spared:
+            given[name] = _array("data", data, name, axes)
     T, B = given[CLOCK].shape[:2]
     if T < 1:
         raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
     shapes = _shapes(T, B, _sizes(given))
-    for name, array in given.items():
-        group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
-        _expect(group, name, array, axes, shapes[name])
+    if any(array.shape != shapes[name] for name, array in given.items()):
+        raise ValueError(_misfit(given))
     floating = [array for array in given.values() if np.issubdtype(array.dtype, np.inexact)]
     numbers = [_number(params, name) for name in CONSTANTS]
     dtype = np.result_type(*floating, *numbers) if floating else np.dtype(float)
@@ -357,48 +421,31 @@ def _stacks(
 def _array(group: str, arrays: Mapping[str, Any], name: str, axes: tuple[str, ...]) -> Array:
     """One array, with as many axes as it must have."""
     if name not in arrays:
-        raise ValueError(f'{group}["{name}"] is missing; expected an array of shape ({", ".join(axes)})')
+        raise ValueError(_missing(group, arrays, name, f"an array of shape ({', '.join(axes)})"))
     array = np.asarray(arrays[name])
     if array.ndim != len(axes):
         raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)})')
     return array
 
 
-def _expect(group: str, name: str, array: Array, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
-    """Refuse an array of another shape."""
-    if array.shape != shape:
-        raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)}) = {shape}')
-
-
 def _number(params: Mapping[str, Any], name: str) -> Any:
     """A constant as a Python number, which leaves the dtype of arrays alone."""
     if name not in params:
-        raise ValueError(f'params["{name}"] is missing; expected a number')
+        raise ValueError(_missing("params", params, name, "a number"))
     if np.shape(params[name]) != ():
         raise ValueError(f'params["{name}"] has shape {np.shape(params[name])}; expected a number')
     return np.asarray(params[name]).item()
-
-
-def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
-    """The loss that the caller has to pass, under its name."""
-    if not callable(loss):
-        raise TypeError(f"the model leaves its loss {name} open; pass it as the function loss")
-    return {name: loss}
 
 
 def _evaluated(
     loss: Mapping[str, Loss], name: str, arguments: tuple[Array, ...], carrying: tuple[int, ...]
 ) -> tuple[Array, tuple[Array, ...]]:
     """The values of a loss, (T, B, 1), and its gradients with respect to the arguments at the positions `carrying`."""
-    values, gradients = loss[name](*arguments)
-    found = tuple(map(np.asarray, gradients if len(carrying) > 1 else (gradients,)))
-    right = tuple(arguments[position].shape for position in carrying)
-    if np.shape(values) != arguments[0].shape[:2]:
-        raise ValueError(f"the loss {name} gave values of shape {np.shape(values)}; expected {arguments[0].shape[:2]}")
-    if tuple(gradient.shape for gradient in found) != right:
-        shapes = ", ".join(str(gradient.shape) for gradient in found)
-        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
-    return np.asarray(values)[..., None], found
+    result = loss[name](*arguments)
+    values, gradients = _returned(name, result, arguments, carrying)
+    values, found = np.asarray(values), tuple(map(np.asarray, gradients))
+    _require_shapes(name, values, found, arguments, carrying)
+    return values[..., None], found
 
 
 def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:
@@ -411,6 +458,113 @@ def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:
 def _stacked(steps: Steps, T: int, back: int = 0) -> Array:
     """The steps at 1 … T, or as many times back, as a stack."""
     return np.stack([steps[t - back] for t in range(1, T + 1)])
+
+
+def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
+    """The loss that the caller has to pass, under its name."""
+    if not callable(loss):
+        raise TypeError(f"the model leaves its loss {name} open; pass it as the function loss")
+    return {name: loss}
+
+
+def _returned(
+    name: str, result: Any, arguments: tuple[Any, ...], carrying: tuple[int, ...]
+) -> tuple[Any, tuple[Any, ...]]:
+    """The values of a loss and its gradients, out of what it returned.
+
+    Raises:
+        TypeError: it returned something else.
+    """
+    pair = isinstance(result, (tuple, list)) and len(result) == 2
+    if pair and len(carrying) == 1:
+        return result[0], (result[1],)
+    if pair and isinstance(result[1], (tuple, list)) and len(result[1]) == len(carrying):
+        return result[0], tuple(result[1])
+    found = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"one {type(result).__name__}"
+    right = [str(tuple(arguments[position].shape)) for position in carrying]
+    tail = f"the gradient, {right[0]}" if len(right) == 1 else f"a tuple of {len(right)} gradients, {', '.join(right)}"
+    whole = tuple(arguments[0].shape[:2])
+    raise TypeError(f"the loss {name} returned {found}; expected two, what it is at each step, {whole}, and {tail}")
+
+
+def _require_shapes(
+    name: str, values: Any, gradients: tuple[Any, ...], arguments: tuple[Any, ...], carrying: tuple[int, ...]
+) -> None:
+    """Refuse values and gradients of a loss that have other shapes than they should."""
+    whole, right = tuple(arguments[0].shape[:2]), [tuple(arguments[position].shape) for position in carrying]
+    if (shape := tuple(getattr(values, "shape", ()))) != whole:
+        raise ValueError(f"the loss {name} gave values of shape {shape}; expected {whole}")
+    found = [tuple(getattr(gradient, "shape", ())) for gradient in gradients]
+    if found != right:
+        shapes = ", ".join(map(str, found))
+        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
+
+
+def _expect(group: str, name: str, array: Any, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    """Refuse an array of another shape."""
+    if tuple(array.shape) != shape:
+        raise ValueError(f'{group}["{name}"] has shape {tuple(array.shape)}; expected ({", ".join(axes)}) = {shape}')
+
+
+def _missing(group: str, arrays: Mapping[str, Any], name: str, expected: str) -> str:
+    """What is said of an array that is not there, and of what stands there that is not known."""
+    known = {**PARAMETERS, **CONSTANTS, **DATA, **STATES, **DIRECT}
+    others = ", ".join(f'{group}["{key}"]' for key in arrays if key not in known)
+    return f'{group}["{name}"] is missing; expected {expected}' + (f"; not known is {others}" if others else "")
+
+
+def _require_known(params: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    """Refuse what the model does not know; either may hold what belongs to the other."""
+    known = {**PARAMETERS, **CONSTANTS, **DATA, **STATES}
+    for group, arrays, tables in (("params", params, {**PARAMETERS, **CONSTANTS}), ("data", data, DATA)):
+        for name in arrays:
+            if name not in known:
+                raise ValueError(f'{group}["{name}"] is not known; {group} holds {", ".join(tables)}')
+
+
+def _misfit(given: Mapping[str, Any]) -> str:
+    """What is said where shapes do not fit: which array the others outvote, or which two stand against each other."""
+    axes, blamed, reason = {**PARAMETERS, **DATA}, "", ""
+    held = _held(given)
+    odd = [name for found in held.values() for names in found.values() for name in names
+           if len(names) < max(map(len, found.values()))]
+    if odd:
+        blamed = max(odd, key=odd.count)
+        held |= _held({name: array for name, array in given.items() if name != blamed})
+    else:
+        for axis, found in held.items():
+            if len(found) > 1 and not blamed:
+                (n, (other, *_)), (_, (blamed, *_)) = list(found.items())[:2]
+                group = "params" if other in PARAMETERS else "data"
+                reason = f', as {axis} is {n} in {group}["{other}"] of shape {tuple(given[other].shape)}'
+    size = _sizes(given) | {axis: max(found, key=lambda n: len(found[n])) for axis, found in held.items()}
+    batch = next(axis for axis in DATA[CLOCK][:2] if axis != "T")
+    shapes = _shapes(size["T"], size[batch], size)
+    name = next(n for n in (blamed, *given) if n and tuple(given[n].shape) != shapes[n])
+    group = "params" if name in PARAMETERS else "data"
+    expected = f"({', '.join(axes[name])}) = {shapes[name]}"
+    return f'{group}["{name}"] has shape {tuple(given[name].shape)}; expected {expected}{reason}'
+
+
+def _held(given: Mapping[str, Any]) -> dict[str, dict[int, list[str]]]:
+    """The arrays that give an axis its length, by axis and by length, each once."""
+    held: dict[str, dict[int, list[str]]] = {}
+    for name, array in given.items():
+        for axis, n in zip({**PARAMETERS, **DATA}[name], array.shape, strict=True):
+            names = held.setdefault(axis, {}).setdefault(n, [])
+            if name not in names:
+                names.append(name)
+    return held
+
+
+def _enlarged(objective: Callable[..., Any], by: float) -> Callable[..., Any]:
+    """The objective and what it sends, times a number, for check: a gradient that someone clips shows."""
+
+    def times(*given: Any) -> tuple[Any, dict[str, Any]]:
+        values, direct = objective(*given)
+        return by * values, {name: by * stack for name, stack in direct.items()}
+
+    return times
 
 
 if __name__ == "__main__":

@@ -46,7 +46,8 @@ from torch.autograd.function import once_differentiable
 Steps = dict[int, Tensor]
 Loss = Callable[..., Any]
 
-# Tensors by name with their axes; constants with the values that check gives them; which data carry no gradient.
+# Tensors by name with their axes; constants with the values that check gives them; which data carry no gradient, and
+# which of these forward and backward do without.
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "W_hx": ("h", "d"),
     "W_hh": ("h", "h"),
@@ -66,6 +67,7 @@ DIRECT: dict[str, tuple[str, ...]] = {
 }
 CONSTANTS: dict[str, float] = {}
 TARGETS: tuple[str, ...] = ("y",)
+LOSS_ONLY: tuple[str, ...] = ("y",)
 CLOCK = "x"
 CHECKED_SIZES: dict[str, int] = {
     "d": 3,
@@ -82,7 +84,7 @@ def forward(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Ten
     Returns
         h (T, B, h), o (T, B, q)
     """
-    given, size = _read(params, data)
+    given, size = _read(params, data, LOSS_ONLY)
     return _forward(params, given, size)
 
 
@@ -99,7 +101,7 @@ def backward(
         o (T, B, q)
     Returns grads, each in the shape of its variable, and adjoints, the stacks of the total dL/dv[t] by family.
     """
-    given, size = _read(params, data)
+    given, size = _read(params, data, LOSS_ONLY)
     states = _stacks("states", states, STATES, given, size)
     direct = _stacks("direct", direct, DIRECT, given, size)
     return _backward(params, given, size, states, direct, every=True)
@@ -246,12 +248,12 @@ def outputs(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Ten
     """The stacks that losses read; autograd takes `backward` for their gradient.
 
     Put a loss on them and call backward() on it as on any other tensors.
-    Constants and targets carry no gradient. All data must be given, targets too.
+    Constants and targets carry no gradient; data in LOSS_ONLY may be missing.
     Returns
         o (T, B, q)
     """
-    _read(params, data)
-    names = (*PARAMETERS, *DATA)
+    _read(params, data, LOSS_ONLY)
+    names = (*PARAMETERS, *(name for name in DATA if name in data))
     tensors = [torch.as_tensor((params if name in PARAMETERS else data)[name]) for name in names]
     recursion: Any = _Recursion
     found = recursion.apply(names, {name: _number(params, name) for name in CONSTANTS}, *tensors)
@@ -265,7 +267,7 @@ def unrolled(
 
     What moved holds for a family, (T, B, size), is added to it: the gradient there is the total dL/dv[t].
     """
-    given, _ = _read(params, data)
+    given, _ = _read(params, data, LOSS_ONLY)
     moved = moved or dict.fromkeys(STATES, [0.0] * len(given["x"]))
     T = len(given["x"])
     W_hx = given["W_hx"]
@@ -328,6 +330,13 @@ def check() -> bool:
             good &= _agree(f"what L sends to {name}, as it was", stack, before[name])
         for name, stack in total.items():
             good &= _agree(f"dL/d{name}[t]", adjoints[name], stack, least)
+        large, _ = backward(params, data, states, {name: 2.0**20 * stack for name, stack in direct.items()})
+        objective = _objective
+        globals()["_objective"] = _enlarged(_objective, 2.0**20)
+        _, more = value_and_grad(params, data, loss["l"])
+        globals()["_objective"] = objective
+        for name, gradient in more.items():
+            good &= _agree(f"dL/d{name} of L enlarged", gradient, large[name], 2.0**20 * least)
         moved = {**params, **data}
         leaves = {name: moved[name].clone().requires_grad_() for name in wanted}
         moved |= leaves
@@ -421,21 +430,28 @@ def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
     return loss
 
 
-def _read(params: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[dict[str, Tensor], dict[str, int]]:
+def _read(
+    params: Mapping[str, Any], data: Mapping[str, Any], spared: tuple[str, ...] = ()
+) -> tuple[dict[str, Tensor], dict[str, int]]:
     """Every tensor by name, in one dtype, and the sizes by name; targets that are whole numbers stay as they are.
 
+    Data that are spared may be missing.
+
     Raises:
-        ValueError: a tensor is missing or does not have the shape that the others make it have.
+        ValueError: a tensor is missing, is not known or does not have the shape that the others make it have.
     """
+    if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
+        _require_known(params, data)
     given = {name: _tensor("params", params, name, axes) for name, axes in PARAMETERS.items()}
-    given |= {name: _tensor("data", data, name, axes) for name, axes in DATA.items()}
+    for name, axes in DATA.items():
+        if name in data or name not in spared:
+            given[name] = _tensor("data", data, name, axes)
     T, B = given[CLOCK].shape[:2]
     if T < 1:
         raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
     shapes = _shapes(T, B, _sizes(given))
-    for name, tensor in given.items():
-        group, axes = ("params", PARAMETERS[name]) if name in PARAMETERS else ("data", DATA[name])
-        _expect(group, name, tensor, axes, shapes[name])
+    if any(tensor.shape != shapes[name] for name, tensor in given.items()):
+        raise ValueError(_misfit(given))
     for name in CONSTANTS:
         _number(params, name)
     dtype = _dtype(given)
@@ -476,38 +492,23 @@ def _stacks(
 def _tensor(group: str, tensors: Mapping[str, Any], name: str, axes: tuple[str, ...]) -> Tensor:
     """One tensor, with as many axes as it must have."""
     if name not in tensors:
-        raise ValueError(f'{group}["{name}"] is missing; expected a tensor of shape ({", ".join(axes)})')
+        raise ValueError(_missing(group, tensors, name, f"a tensor of shape ({', '.join(axes)})"))
     tensor = torch.as_tensor(tensors[name])
     if tensor.ndim != len(axes):
         raise ValueError(f'{group}["{name}"] has shape {tuple(tensor.shape)}; expected ({", ".join(axes)})')
     return tensor
 
 
-def _expect(group: str, name: str, tensor: Tensor, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
-    """Refuse a tensor of another shape."""
-    if tuple(tensor.shape) != shape:
-        raise ValueError(
-            f'{group}["{name}"] has shape {tuple(tensor.shape)}; expected ({", ".join(axes)}) = {shape}'
-        )
-
-
 def _number(params: Mapping[str, Any], name: str) -> Any:
     """A constant as a Python number, which leaves the dtype of tensors alone."""
     if name not in params:
-        raise ValueError(f'params["{name}"] is missing; expected a number')
+        raise ValueError(_missing("params", params, name, "a number"))
     number = params[name]
     shape = tuple(torch.as_tensor(number).shape)
     if shape:
         raise ValueError(f'params["{name}"] has shape {shape}; expected a number')
     # A tensor made of a Python number would round it.
     return number if isinstance(number, (int, float)) else number.item()
-
-
-def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
-    """The loss that the caller has to pass, under its name."""
-    if not callable(loss):
-        raise TypeError(f"the model leaves its loss {name} open; pass it as the function loss")
-    return {name: loss}
 
 
 def _evaluated(
@@ -518,25 +519,19 @@ def _evaluated(
     A loss that returns its values alone is differentiated by torch.
     """
     result = loss[name](*arguments)
-    if isinstance(result, tuple):
-        values, gradients = result
-        found = tuple(gradients) if len(carrying) > 1 else (gradients,)
+    if not isinstance(result, Tensor):
+        values, found = _returned(name, result, arguments, carrying)
     else:
         with torch.enable_grad():
             leaves = [a.detach().requires_grad_() if k in carrying else a for k, a in enumerate(arguments)]
             total = loss[name](*leaves).sum()
             found = torch.autograd.grad(total, [leaves[k] for k in carrying])
         values = result
-    right = tuple(tuple(arguments[position].shape) for position in carrying)
-    whole = tuple(arguments[0].shape[:2])
-    if tuple(values.shape) != whole:
-        raise ValueError(f"the loss {name} gave values of shape {tuple(values.shape)}; expected {whole}")
-    if tuple(tuple(gradient.shape) for gradient in found) != right:
-        shapes = ", ".join(str(tuple(gradient.shape)) for gradient in found)
-        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
+    _require_shapes(name, values, found, arguments, carrying)
     dtypes = [arguments[position].dtype for position in carrying]
-    same = tuple(gradient.to(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
-    return values.to(dtypes[0])[..., None], same
+    values = values.to(dtypes[0])
+    found = tuple(gradient.to(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
+    return values[..., None], found
 
 
 def _by_time(stack: Tensor, *earlier: Tensor, later: int = 0) -> Steps:
@@ -559,6 +554,113 @@ def _behind(stack: Tensor, *earlier: Tensor) -> Tensor:
 def _at(stack: Tensor, t: int) -> Tensor:
     """The step at t; zeros behind the end."""
     return stack[t - 1] if t <= len(stack) else torch.zeros_like(stack[0])
+
+
+def _one_loss(loss: Any, name: str) -> dict[str, Loss]:
+    """The loss that the caller has to pass, under its name."""
+    if not callable(loss):
+        raise TypeError(f"the model leaves its loss {name} open; pass it as the function loss")
+    return {name: loss}
+
+
+def _returned(
+    name: str, result: Any, arguments: tuple[Any, ...], carrying: tuple[int, ...]
+) -> tuple[Any, tuple[Any, ...]]:
+    """The values of a loss and its gradients, out of what it returned.
+
+    Raises:
+        TypeError: it returned something else.
+    """
+    pair = isinstance(result, (tuple, list)) and len(result) == 2
+    if pair and len(carrying) == 1:
+        return result[0], (result[1],)
+    if pair and isinstance(result[1], (tuple, list)) and len(result[1]) == len(carrying):
+        return result[0], tuple(result[1])
+    found = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"one {type(result).__name__}"
+    right = [str(tuple(arguments[position].shape)) for position in carrying]
+    tail = f"the gradient, {right[0]}" if len(right) == 1 else f"a tuple of {len(right)} gradients, {', '.join(right)}"
+    whole = tuple(arguments[0].shape[:2])
+    raise TypeError(f"the loss {name} returned {found}; expected two, what it is at each step, {whole}, and {tail}")
+
+
+def _require_shapes(
+    name: str, values: Any, gradients: tuple[Any, ...], arguments: tuple[Any, ...], carrying: tuple[int, ...]
+) -> None:
+    """Refuse values and gradients of a loss that have other shapes than they should."""
+    whole, right = tuple(arguments[0].shape[:2]), [tuple(arguments[position].shape) for position in carrying]
+    if (shape := tuple(getattr(values, "shape", ()))) != whole:
+        raise ValueError(f"the loss {name} gave values of shape {shape}; expected {whole}")
+    found = [tuple(getattr(gradient, "shape", ())) for gradient in gradients]
+    if found != right:
+        shapes = ", ".join(map(str, found))
+        raise ValueError(f"the loss {name} gave gradients of shape {shapes}; expected {', '.join(map(str, right))}")
+
+
+def _expect(group: str, name: str, array: Any, axes: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    """Refuse an array of another shape."""
+    if tuple(array.shape) != shape:
+        raise ValueError(f'{group}["{name}"] has shape {tuple(array.shape)}; expected ({", ".join(axes)}) = {shape}')
+
+
+def _missing(group: str, arrays: Mapping[str, Any], name: str, expected: str) -> str:
+    """What is said of an array that is not there, and of what stands there that is not known."""
+    known = {**PARAMETERS, **CONSTANTS, **DATA, **STATES, **DIRECT}
+    others = ", ".join(f'{group}["{key}"]' for key in arrays if key not in known)
+    return f'{group}["{name}"] is missing; expected {expected}' + (f"; not known is {others}" if others else "")
+
+
+def _require_known(params: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    """Refuse what the model does not know; either may hold what belongs to the other."""
+    known = {**PARAMETERS, **CONSTANTS, **DATA, **STATES}
+    for group, arrays, tables in (("params", params, {**PARAMETERS, **CONSTANTS}), ("data", data, DATA)):
+        for name in arrays:
+            if name not in known:
+                raise ValueError(f'{group}["{name}"] is not known; {group} holds {", ".join(tables)}')
+
+
+def _misfit(given: Mapping[str, Any]) -> str:
+    """What is said where shapes do not fit: which array the others outvote, or which two stand against each other."""
+    axes, blamed, reason = {**PARAMETERS, **DATA}, "", ""
+    held = _held(given)
+    odd = [name for found in held.values() for names in found.values() for name in names
+           if len(names) < max(map(len, found.values()))]
+    if odd:
+        blamed = max(odd, key=odd.count)
+        held |= _held({name: array for name, array in given.items() if name != blamed})
+    else:
+        for axis, found in held.items():
+            if len(found) > 1 and not blamed:
+                (n, (other, *_)), (_, (blamed, *_)) = list(found.items())[:2]
+                group = "params" if other in PARAMETERS else "data"
+                reason = f', as {axis} is {n} in {group}["{other}"] of shape {tuple(given[other].shape)}'
+    size = _sizes(given) | {axis: max(found, key=lambda n: len(found[n])) for axis, found in held.items()}
+    batch = next(axis for axis in DATA[CLOCK][:2] if axis != "T")
+    shapes = _shapes(size["T"], size[batch], size)
+    name = next(n for n in (blamed, *given) if n and tuple(given[n].shape) != shapes[n])
+    group = "params" if name in PARAMETERS else "data"
+    expected = f"({', '.join(axes[name])}) = {shapes[name]}"
+    return f'{group}["{name}"] has shape {tuple(given[name].shape)}; expected {expected}{reason}'
+
+
+def _held(given: Mapping[str, Any]) -> dict[str, dict[int, list[str]]]:
+    """The arrays that give an axis its length, by axis and by length, each once."""
+    held: dict[str, dict[int, list[str]]] = {}
+    for name, array in given.items():
+        for axis, n in zip({**PARAMETERS, **DATA}[name], array.shape, strict=True):
+            names = held.setdefault(axis, {}).setdefault(n, [])
+            if name not in names:
+                names.append(name)
+    return held
+
+
+def _enlarged(objective: Callable[..., Any], by: float) -> Callable[..., Any]:
+    """The objective and what it sends, times a number, for check: a gradient that someone clips shows."""
+
+    def times(*given: Any) -> tuple[Any, dict[str, Any]]:
+        values, direct = objective(*given)
+        return by * values, {name: by * stack for name, stack in direct.items()}
+
+    return times
 
 
 if __name__ == "__main__":
