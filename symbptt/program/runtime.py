@@ -163,12 +163,12 @@ def _read(
     Raises:
         ValueError: an array is missing, is not known or does not have the shape that the others make it have.
     """
-    if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
-        _require_known(params, data)
     given = {name: _array("params", params, name, axes) for name, axes in PARAMETERS.items()}
     for name, axes in DATA.items():
         if name in data or name not in spared:
             given[name] = _array("data", data, name, axes)
+    if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
+        _require_known(params, data)
     T, B = given[CLOCK].shape[:2]
     if T < 1:
         raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')

@@ -122,7 +122,7 @@ def _misfit(given: Mapping[str, Any]) -> str:
     size = _sizes(given) | {axis: max(found, key=lambda n: len(found[n])) for axis, found in held.items()}
     batch = next(axis for axis in DATA[CLOCK][:2] if axis != "T")
     shapes = _shapes(size["T"], size[batch], size)
-    name = next(n for n in (blamed, *given) if n and tuple(given[n].shape) != shapes[n])
+    name = next((n for n in (blamed, *given) if n and tuple(given[n].shape) != shapes[n]), CLOCK)
     group = "params" if name in PARAMETERS else "data"
     expected = f"({', '.join(axes[name])}) = {shapes[name]}"
     return f'{group}["{name}"] has shape {tuple(given[name].shape)}; expected {expected}{reason}'

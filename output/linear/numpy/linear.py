@@ -461,12 +461,12 @@ def _read(
     Raises:
         ValueError: an array is missing, is not known or does not have the shape that the others make it have.
     """
-    if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
-        _require_known(params, data)
     given = {name: _array("params", params, name, axes) for name, axes in PARAMETERS.items()}
     for name, axes in DATA.items():
         if name in data or name not in spared:
             given[name] = _array("data", data, name, axes)
+    if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
+        _require_known(params, data)
     T, B = given[CLOCK].shape[:2]
     if T < 1:
         raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
@@ -701,7 +701,7 @@ def _misfit(given: Mapping[str, Any]) -> str:
     size = _sizes(given) | {axis: max(found, key=lambda n: len(found[n])) for axis, found in held.items()}
     batch = next(axis for axis in DATA[CLOCK][:2] if axis != "T")
     shapes = _shapes(size["T"], size[batch], size)
-    name = next(n for n in (blamed, *given) if n and tuple(given[n].shape) != shapes[n])
+    name = next((n for n in (blamed, *given) if n and tuple(given[n].shape) != shapes[n]), CLOCK)
     group = "params" if name in PARAMETERS else "data"
     expected = f"({', '.join(axes[name])}) = {shapes[name]}"
     return f'{group}["{name}"] has shape {tuple(given[name].shape)}; expected {expected}{reason}'
