@@ -222,7 +222,7 @@ def test_a_module_checks_itself(name: str, target: str, others: dict, program,  
     assert "WRONG" not in said
     for key in Network(model(name)).expected:
         assert f"dL/d{key}, TRUNCATE = 2 " in said
-    assert ("kept part of the closed form" in said) == (target == "numpy-textbook")
+    assert ("kept by the closed form" in said) == (target == "numpy-textbook")
 
 
 @pytest.mark.parametrize("target", FOLLOWED)
