@@ -36,11 +36,10 @@ class Found:
     proved: ProvedStatement | None = None
 
 
-def accumulated(template: Template, closed: ClosedForm | None,
-                whole: bool = False) -> Iterator[Found | ProvedStatement]:
-    """Direct and total changes of every variable, their closed form, and that both accumulations agree.
+def accumulated(template: Template, closed: ClosedForm | None) -> Iterator[Found]:
+    """Direct and total changes of every variable, their closed form, that both accumulations agree, and that the
+    gradients paired with the directions are the change of L.
 
-    With `whole`, also the theorem that the gradients paired with the directions are the change of L; no line states it.
     Nothing where no parameter moves anything.
     """
     model = template.model
@@ -54,9 +53,8 @@ def accumulated(template: Template, closed: ClosedForm | None,
         yield from _solved(prover, form, forward)
     pairing = Pairing(prover, form)
     yield _theorem(prover, "pairing", "", pairing.prove())
-    if whole:
-        letters = forward.letters if forward is not None else ()
-        yield prover.proved("directions", Whole(pairing, (d.name for d in letters)).prove())
+    letters = forward.letters if forward is not None else ()
+    yield _theorem(prover, "directions", "", Whole(pairing, (d.name for d in letters)).prove())
 
 
 def _changes(form: Flows) -> Iterator[Found]:

@@ -19,7 +19,7 @@ from symbptt.proof.statement import Definition
 Kind: TypeAlias = Literal["model", "objective", "direct", "adjoint", "boundary", "initial", "gradient", "letter",
                           "closed", "reversed", "total", "written", "count", "loss", "assumed", "immediate", "tangent",
                           "forward_letter", "forward", "pairing", "truncated", "chunk", "randomised",
-                          "randomised_closed", "unbiased", "at_last"]
+                          "randomised_closed", "unbiased", "at_last", "bound", "directions"]
 
 
 @dataclass(frozen=True)

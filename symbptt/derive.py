@@ -150,7 +150,7 @@ def prove(model: Model, steps: int | None = None, limit: int | None = WORDS,
     stages = _Stages(model, template(model))
     check_truncation(truncate, stages.closed)
     if steps is None:
-        stages.prove(truncate, whole=True)
+        stages.prove(truncate)
     else:
         check_steps(steps)
         words = steps * (steps + 1) // 2
@@ -216,12 +216,9 @@ class _Stages:
             self._written(steps, unrolled)
         self.prove(truncate)
 
-    def _found(self, lines: Iterable[Found | ProvedStatement]) -> None:
-        """Number lines that were found elsewhere, and keep their theorems; a theorem alone gets no line."""
+    def _found(self, lines: Iterable[Found]) -> None:
+        """Number lines that were found elsewhere, and keep their theorems."""
         for line in lines:
-            if isinstance(line, ProvedStatement):
-                self.theorems.append(line)
-                continue
             if line.proved is not None:
                 self.theorems.append(line.proved)
             self.add(line.kind, line.name, line.left, *line.forms, lo=line.lo, hi=line.hi,
@@ -322,18 +319,18 @@ class _Stages:
             found[theorem.left] = (theorem.right, len(self.theorems) - 1)
         return found
 
-    def prove(self, truncate: int | None, whole: bool = False) -> None:
-        """The theorems for every T, each beside the line that it proves; with `whole`, that of all directions too."""
+    def prove(self, truncate: int | None) -> None:
+        """The theorems for every T, each beside the line that it proves."""
         prover = self.prover
         if self.closed is not None:
             for letter in self.closed.letters:
                 self.add("letter", letter.name, letter.left, letter.right)
             self._proved("closed", "", prover.solution)
             self._proved("reversed", "", prover.from_the_end())
-            if not self.closed.trivial:
-                self.theorem("bound", prover, Bounds(self.closed, prover.last, prover.script).prove())
             if prover.only_last:
                 self._proved("at_last", "", prover.at_last)
+            if not self.closed.trivial:
+                self._proved("bound", "", Bounds(self.closed, prover.last, prover.script).prove())
         if not self.lines_of("adjoint"):
             for name in (e.name for e in reversed(self.model.order)):
                 self._assumed(name)
@@ -344,7 +341,7 @@ class _Stages:
                 self._proved("total", initial_name(member) if not member.time.terms else member.family.name,
                              prover.gradient(Adjoint(member)))
 
-        self._found(accumulated(self.template, self.closed, whole))
+        self._found(accumulated(self.template, self.closed))
         if truncate is not None and self.closed is not None:
             self._found(truncated(self.template, self.closed, int(truncate)))
 

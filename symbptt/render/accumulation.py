@@ -27,6 +27,7 @@ from symbptt.render.outline import (
     say,
     several,
 )
+from symbptt.render.solution import assumption, spanned
 
 
 def accumulation(d: Derivation) -> Section | None:
@@ -144,3 +145,10 @@ def _paired(d: Derivation) -> Iterator[Item]:
     said += [say("read_off", direction=Formula(Tangent(first.left.args[0])), gradient=Formula(first.left)),
              say("all_read_off", values=points)]
     yield Paragraph(tuple(said))
+    for line in d.of_kind("directions"):
+        rank_one = spanned(d, line)
+        yield paragraph("along_rank_one", equations=assumption(d, line), objective=Formula(OBJECTIVE)) if rank_one else \
+            paragraph("along", objective=Formula(OBJECTIVE))
+        yield display(line)
+        if rank_one:
+            yield paragraph("spanned", equations=references(line))

@@ -8,7 +8,7 @@ from sympy import MatrixSymbol
 
 from symbptt.derivation import Derivation, Line
 from symbptt.expr.index import Index, IndexVar, T, index, t
-from symbptt.expr.nodes import ONE, At, Identity, Matrix, Ones, Times, Transpose
+from symbptt.expr.nodes import ONE, At, Identity, Matrix, Maximum, Ones, Times, Transpose
 from symbptt.expr.walk import substitute, visit
 from symbptt.model.spec import LossTerm
 from symbptt.render.notation import functions, notation
@@ -43,8 +43,15 @@ ALWAYS = When(Index(1), index(T))
 
 
 def display(line: Line) -> Display:
-    """A numbered equation."""
-    return Display(line.left, tuple(Relation(f) for f in line.forms), line.label, _when(line))
+    """A numbered equation, or an inequality that is proved as one."""
+    left, _, at_most = compared(line.left, line.forms[0])
+    return Display(left, tuple(Relation(f, at_most=at_most) for f in line.forms), line.label, _when(line))
+
+
+def compared(left: Matrix, right: Matrix) -> tuple[Matrix, Matrix, bool]:
+    """The sides of an equation, or a and b of a ≤ b, which is max(a, b) = b; and whether it is the latter."""
+    at_most = type(left) is Maximum and left.args[1] == right
+    return (left.args[0], right, True) if at_most else (left, right, False)
 
 
 def _when(line: Line) -> When | None:

@@ -23,6 +23,7 @@ from symbptt.render.accepted import Accepted
 from symbptt.render.accepted import section as checked
 from symbptt.render.assumed import needed, points
 from symbptt.render.document import PLACED, Format, Part, Writer, unglued
+from symbptt.render.forward import compared
 from symbptt.render.outline import (
     AtLeast,
     Count,
@@ -263,12 +264,6 @@ def sides(theorem: Theorem) -> list[tuple[Matrix, Matrix]]:
 def _display(left: Matrix, right: Matrix, label: str | None = None, when: When | None = None) -> Display:
     a, b, at_most = compared(left, right)
     return Display(a, (Relation(b, at_most=at_most),), label, when)
-
-
-def compared(left: Matrix, right: Matrix) -> tuple[Matrix, Matrix, bool]:
-    """The sides of an equation, or a and b of a ≤ b, which is max(a, b) = b; and whether it is the latter."""
-    at_most = type(left) is Maximum and left.args[1] == right
-    return (left.args[0], right, True) if at_most else (left, right, False)
 
 
 def ranged(forms: frozenset[Index]) -> When | None:

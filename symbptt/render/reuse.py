@@ -27,14 +27,14 @@ from symbptt.render.outline import (
     say,
     several,
 )
-from symbptt.render.solution import assumption, definitions, equation_of, hypotheses
+from symbptt.render.solution import assumption, definitions, equation_of, hypotheses, spanned
 
 SMALLEST = 2
 """Ranges of times are joined as for so many steps or more."""
 COMPUTED = ("direct", "boundary", "adjoint", "initial", "gradient")
 """The kinds of lines by which gradients are computed."""
 DEFINITIONS = {"recursions": ("direct", "adjoint", "initial"), "parameters": ("gradient",),
-               "letters": ("letter", "forward_letter"), "changes": ("tangent",), "randomised": ("randomised",)}
+               "letters": ("letter", "forward_letter"), "changes": ("immediate", "tangent"), "randomised": ("randomised",)}
 """The kinds of lines that theorems unfold, by what they are called in the list of what the theorems rest on."""
 
 
@@ -132,6 +132,9 @@ def basis(d: Derivation) -> Section | None:
     points.append(say("rests_beyond"))
     for line in d.of_kind("assumed", "unbiased"):
         points.append(say("rests_assumption", equation=assumption(d, line), equations=references(line)))
+    for line in d.of_kind("directions"):
+        if spanned(d, line):
+            points.append(say("rests_directions", directions=assumption(d, line), equations=references(line)))
     known = [Formula(value) for value in differentiated(d)]
     if known:
         points.append(say("rests_functions", values=several(*known), section=Heading("model")))

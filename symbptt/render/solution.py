@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from symbptt.bptt.closed import ClosedForm
 from symbptt.derivation import Derivation, Line
 from symbptt.expr.build import children, rebuild
-from symbptt.expr.index import Index, index, t
+from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import (
     Adjoint,
     At,
     Block,
     Diagonal,
     Identity,
+    Immediate,
     Matrix,
     Plus,
     Power,
@@ -83,6 +84,9 @@ def _closed(d: Derivation) -> Iterator[Item]:
         yield paragraph("one_word", closed=references(*d.of_kind("closed")))
         yield from map(display, d.of_kind("at_last"))
     yield from _remark(d, form)
+    if d.of_kind("bound"):
+        yield paragraph("bound", last=Scalar(T), early=Scalar(t))
+        yield from map(display, d.of_kind("bound"))
     selected = [(v, row) for v, row in ((v, form.select[v.name]) for v in form.carried) if row is not None]
     if selected:
         yield paragraph("selected")
@@ -174,6 +178,11 @@ def assumption(d: Derivation, line: Line) -> Value:
     return several(*(Equal(a, b) for a, b in sorted(found, key=str)))
 
 
+def spanned(d: Derivation, line: Line) -> bool:
+    """Whether the theorem of a line about directions speaks of matrices u vᵀ, which span all others."""
+    return line.theorem is not None and bool(d.theorems[line.theorem].theorem.assumptions)
+
+
 def general(d: Derivation, line: Line) -> tuple[Line, ...]:
     """The lines of the same gradient without an assumption."""
     return tuple(q for q in d.of_kind("direct", "adjoint", "boundary") if q.name == line.name
@@ -216,7 +225,7 @@ def equation_of(d: Derivation, name: str) -> Line | None:
     heads = {q.name: q.left for q in d.definitions}
     lines = d.of_kind("adjoint", "direct", "letter", "initial", "gradient")
     found = (line for line in lines if name in heads and line.left == heads[name])
-    changes = (line for line in d.of_kind("tangent") if str(line.left) == name)
+    changes = (line for line in d.of_kind("tangent", "immediate") if str(line.left) == name)
     named = (line for line in d.of_kind("forward_letter", "randomised") if line.name == name)
     return next((line for group in (found, changes, named) for line in group), None)
 
@@ -225,7 +234,8 @@ def definitions(d: Derivation) -> set[str]:
     """The names of all definitions that theorems unfold: of the gradients, the changes, the letters and the means."""
     changes = (*(e.left for e in d.model.equations), *d.model.initial)
     named = d.of_kind("forward_letter", "randomised")
-    return {*(q.name for q in d.definitions), *(str(Tangent(v)) for v in changes), *(line.name for line in named)}
+    return {*(q.name for q in d.definitions), *(str(kind(v)) for v in changes for kind in (Tangent, Immediate)),
+            *(line.name for line in named)}
 
 
 def hypotheses(forms: frozenset[Index]) -> list[tuple[Index, Index]]:

@@ -19,12 +19,13 @@ from symbptt.render import assumed as derivatives
 from symbptt.render.accepted import Accepted
 from symbptt.render.document import Format, Writer, document, unglued
 from symbptt.render.escape import latex_code, latex_words, markdown_words, plain_words
+from symbptt.render.forward import compared
 from symbptt.render.functional import jax_program, torch_program
 from symbptt.render.math import Latex, Ruler, Running, latex
 from symbptt.render.numpy_fast import numpy_fast
 from symbptt.render.numpy_program import numpy_program
 from symbptt.render.outline import AtLeast, Equal, When
-from symbptt.render.proof import basis, compared, sides, words
+from symbptt.render.proof import basis, sides, words
 from symbptt.render.proof import proofs as proof_document
 from symbptt.render.solution import hypotheses
 from symbptt.render.target import write_all

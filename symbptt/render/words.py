@@ -205,6 +205,8 @@ ENGLISH = Language(
                              "contains these: {values}.",
         "remark_parameters_more": "This is about the share of distant steps alone, here in the gradients of the "
                                   "parameters that contain these: {values}.",
+        "bound": "What carries the gradient at step {last} back to step {early} is no larger than the product of the "
+                 "norms of its factors, in every operator norm (Pascanu, Mikolov and Bengio 2013):",
         "one_word": "Only the last step has a loss: what losses send before it is zero, and of the sum in equation "
                     "{closed} one term is left:",
         "reversed": "Counted from the last step backwards, the same sum is",
@@ -256,6 +258,7 @@ ENGLISH = Language(
         "rests_beyond": "the convention that sums over empty ranges and gradients beyond the last step are zero",
         "rests_assumption": "the assumption {equation}, for equation {equations}",
         "rests_assumption_more": "the assumption {equation}, for equations {equations}",
+        "rests_directions": "directions of rank one in equation {equations}, {directions}, which span all others",
         "rests_functions": "the derivatives of {values}, as {section} lists them",
         "rests_loss": "a differentiable loss {loss}, of which nothing else is assumed",
         **words_accumulation.ENGLISH,

@@ -60,6 +60,12 @@ ENGLISH: dict[str, str] = {
                 "{gradient} with those of {direction}. Since this holds for every direction, both accumulations give "
                 "the same gradient.",
     "all_read_off": "In this way the right side yields {values}.",
+    "along": "With the gradients put in, the change of {objective} is",
+    "along_rank_one": "With the gradients put in, the change of {objective} along directions of rank one, {equations}, "
+                      "is",
+    "spanned": "That settles every direction: both sides of equation {equations} are linear in each of the directions, "
+               "and every matrix is a sum of matrices of rank one, of one for each of its columns, say. In general the "
+               "right side is the sum of the products of the entries of each gradient with those of its direction.",
     "cost": "The price differs. Forward accumulation needs no memory of earlier steps, but a sweep for each direction, "
             "that is, for each entry of each parameter, or a tensor that holds all of them at once. Backward "
             "accumulation gives all gradients of {objective} in one sweep, and keeps the values of all steps for it.",
