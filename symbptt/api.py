@@ -45,6 +45,8 @@ print_latex(targets.latex)
 TooLarge = stages.TooLarge
 LOSSES = tuple(functions.LOSSES)
 """The losses with a meaning of their own."""
+WRITTEN_OUT = stages.WRITTEN_OUT
+"""Up to this T a derivation writes every t out, with a theorem for each; above, `prove` does, in one theorem."""
 EQUATIONS, WORDS = stages.EQUATIONS, stages.WORDS
 """How many equations are unrolled, and how many words written out in proofs, without being told to."""
 
@@ -251,7 +253,8 @@ def derive(model: Model | str | Path, T: int | None = None, limit: int | None = 
 
     Args:
         model: a Model, the name of a built-in one, or a path.
-        T: a number of time steps adds that case written out; None leaves T symbolic.
+        T: a number of time steps adds that case, its gradients unrolled; up to T = 12 with a line for each, and a
+            theorem for each t, above that `prove` writes the closed form out. None leaves T symbolic.
         limit: how many equations may be unrolled; None is no limit.
         truncate: a number of uses of the weights adds truncated back-propagation: what is kept, what is left out.
 
@@ -267,6 +270,7 @@ def prove(model: Model | str | Path, T: int | None = None, limit: int | None = W
           truncate: int | None = None) -> tuple[ProvedStatement, ...]:
     """The theorems about a model, replayed by the kernel: for every T, or for a given T with every t written out.
 
+    Up to T = 12 there is a theorem for each t, above that one theorem between columns with a row for each t.
     With truncate, for every T, those about truncated back-propagation too.
 
     Raises:

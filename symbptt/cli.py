@@ -139,7 +139,7 @@ steps_option = click.option("--T", "steps", metavar="INTEGER", callback=number_o
                             help="A number of time steps; without it T stays symbolic.")
 truncate_option = click.option("--truncate", metavar="INTEGER", callback=number_of_uses,
                                help="Add back-propagation truncated to so many uses of the weights.")
-limit_option = click.option("--no-limit", is_flag=True, help="Unroll however much it costs.")
+limit_option = click.option("--no-limit", is_flag=True, help="Unroll, and write out in proofs, however much it costs.")
 output_option = click.option("-o", "output", type=click.Path(allow_dash=True), callback=place,
                              help="A file; without it, or as -, standard output.")
 json_option = click.option("--json", "as_json", is_flag=True, help="For a program to read.")
@@ -237,7 +237,11 @@ def derive(model: str, steps: int | None, target: str, lang: str, truncate: int 
 @check_option
 def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, target: str, brief: bool,
           output: Path | None, as_json: bool, certificate_file: Path | None, checking: bool) -> None:
-    """Prove that the recursive form of every gradient of MODEL equals its closed form, and print the proofs."""
+    """Prove that the recursive form of every gradient of MODEL equals its closed form, and print the proofs.
+
+    With --T the closed form is also proved with every t written out: up to T = 12 in a theorem for each t, above that
+    in one theorem that has an equation for each t.
+    """
     chosen = click.get_current_context().get_parameter_source("target") is not ParameterSource.DEFAULT
     if certificate_file is not None and not (checking and (chosen or output is not None)):
         certify(model, certificate_file, checking, truncate)
@@ -383,6 +387,9 @@ def report(model: str, steps: int | None, truncate: int | None, no_limit: bool, 
             raise
         refuse(f"{error.filename or folder}: cannot be written: {error.strerror or error}")
     click.echo(f"{d.model.name}: {counted(len(d.steps), 'equation')}, {counted(len(d.theorems), 'theorem')} proved")
+    if steps is not None and steps > api.WRITTEN_OUT and d.record.closed is not None:
+        click.echo(f"not written out, since T is above {api.WRITTEN_OUT}; symbptt prove {model} --T {steps} proves the "
+                   "closed form with every t written out")
     if d.accepted is not None:
         click.echo(f"accepted: {counted(len(d.accepted.theorems), 'theorem')}, by {d.accepted.version}")
     for path in written:

@@ -11,6 +11,7 @@ from symbptt.expr.index import index, t
 from symbptt.expr.nodes import Adjoint, At, Chain, Direct, Immediate, Matrix, Plus, Tangent, Times, Transpose, Zero
 from symbptt.expr.walk import substitute, visit
 from symbptt.render.forward import display, sources
+from symbptt.render.letters import explained_forward
 from symbptt.render.outline import (
     OBJECTIVE,
     Display,
@@ -100,7 +101,8 @@ def _solved(d: Derivation) -> Iterator[Item]:
     if not lines:
         return
     if letters:
-        yield paragraph("forward_letters" if len(letters) > 1 else "forward_letter")
+        yield Paragraph((say("forward_letters"), explained_forward(*(line.left for line in letters)))
+                        if len(letters) > 1 else (say("forward_letter"),))
         yield from map(display, letters)
     if len(letters) > 1:
         yield paragraph("recursion_in_letters")

@@ -30,6 +30,7 @@ from symbptt.render.outline import (
     Span,
     Steps,
     Value,
+    Verbatim,
     When,
     formulas,
     paragraph,
@@ -55,8 +56,16 @@ def derivation(d: Derivation) -> Section:
             if line.kind == "assumed" else Paragraph((_in_case(d, line),))
         items += [before, display(line)]
     if d.steps is not None and not d.of_kind("written"):
-        items.append(paragraph("written_none", steps=Steps(d.steps)))
+        items.append(_not_written(d, d.steps))
     return Section("derivation", tuple(items))
+
+
+def _not_written(d: Derivation, steps: int) -> Paragraph:
+    """That so many steps are not written out here, and where they are."""
+    said = [say("written_none", steps=Steps(steps))]
+    if d.closed is not None:
+        said.append(say("written_proved", command=Verbatim(f"symbptt prove {d.model.name} --T {steps}")))
+    return Paragraph(tuple(said))
 
 
 def _in_case(d: Derivation, line: Line) -> Sentence:

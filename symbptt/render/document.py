@@ -231,7 +231,9 @@ class Writer:
         if len(made) > MOST:
             made = written(BEGINNING)
         first = made[0]
-        if self._alone(d.left):
+        if d.goes_on:
+            made[0] = replace(first, left=" " * (0 if self._alone(d.left) else self.layout.measure(d.left)))
+        elif self._alone(d.left):
             made = [*(Row("", line) for line in self._folded(self.layout.lines(d.left, width), width)), *made]
         elif first.body.startswith((self.symbols.equal, self.symbols.at_most)):
             made[0] = Row(self.print(d.left), first.body, first.note)
@@ -240,6 +242,10 @@ class Writer:
         if d.when is not None:
             made = self._conditioned(made, self.form.condition.format(self.times(d.when)), d, width)
         return self._lined_up(made) if self.form.plain else tuple(made)
+
+    def height(self, left: Matrix, r: Relation) -> int:
+        """How many lines a row of a chain takes, but for its reasons."""
+        return len(self.layout.lines(r.right, self._room(left)))
 
     def _alone(self, left: Matrix) -> bool:
         """Whether a left side leaves no room beside it, so that it stands above the right ones."""

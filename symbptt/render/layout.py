@@ -50,6 +50,8 @@ class Layout:
             return False, self._sum(e, width, taken)
         if type(e) in (Sum, Product):
             return False, self._prefixed(e, head(self.printer, e), e.body, width, taken)
+        if type(e) is Scale and e.args[0] == 1:
+            return self._unsigned(e.args[1], width, taken)
         if type(e) is Scale:
             factor = self.printer.scalar(e.args[0])
             start = "" if e.args[0] == -1 else self.printer.inside(Piece(factor.text, factor.level), Level.SUM)

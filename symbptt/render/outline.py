@@ -181,13 +181,16 @@ class Relation:
 
 @dataclass(frozen=True)
 class Display:
-    """left = … = …, for the times given; `label` is its label, or None."""
+    """left = … = …, for the times given; `label` is its label, or None. One that goes on with the chain of the display
+    before it does not write the left side again.
+    """
 
     template: ClassVar[str] = "display"
     left: Matrix
     relations: tuple[Relation, ...]
     label: str | None = None
     when: When | None = None
+    goes_on: bool = False
 
 
 @dataclass(frozen=True)

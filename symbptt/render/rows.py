@@ -7,6 +7,7 @@ from symbptt.proof.account import ProvedStatement
 from symbptt.proof.alike import excluded_zeros
 from symbptt.proof.assumed import Assumed
 from symbptt.proof.statement import Definition
+from symbptt.render.proof import sides
 
 
 def described(m: Model) -> dict[str, object]:
@@ -31,6 +32,7 @@ def summary(q: ProvedStatement, title: str | None = None) -> dict[str, object]:
     """A theorem for a program to read."""
     return {"theorem": q.key, **({} if title is None else {"for": title}),
             "left": str(q.theorem.left), "right": str(q.theorem.right),
+            **({"equations": rows} if (rows := len(sides(q.theorem))) > 1 else {}),
             "hypotheses": sorted(f"{h} >= 0" for h in q.theorem.hypotheses),
             "assumptions": sorted(f"{a} = {b}" for a, b in q.theorem.assumptions),
             **({"nonzero": list(map(str, zeros))} if (zeros := excluded_zeros(q.proof)) else {}),

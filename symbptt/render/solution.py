@@ -9,6 +9,7 @@ from symbptt.derivation import Derivation, Line
 from symbptt.expr.build import children, rebuild
 from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import (
+    ONE,
     Adjoint,
     At,
     Block,
@@ -19,12 +20,15 @@ from symbptt.expr.nodes import (
     Plus,
     Power,
     Product,
+    Scale,
     Tangent,
     Times,
+    Transpose,
 )
 from symbptt.expr.walk import substitute, visit
 from symbptt.proof.account import Row
 from symbptt.render.forward import display
+from symbptt.render.letters import explained
 from symbptt.render.outline import (
     Count,
     Display,
@@ -67,7 +71,7 @@ def _closed(d: Derivation) -> Iterator[Item]:
         single = len(letters) == 1
         yield from _counted(d, form)
         yield Paragraph((say("letter", recursion=recursion),) if single else
-                        (say("letters", recursion=recursion), *_explained(form)))
+                        (say("letters", recursion=recursion), *explained(form)))
         yield from map(display, letters)
         yield paragraph("recursion_in_letter" if single else "recursion_in_letters")
         yield Display(form.stacked, (Relation(form.step(index(t))),))
@@ -92,21 +96,6 @@ def _closed(d: Derivation) -> Iterator[Item]:
         yield paragraph("selected")
         for v, row in selected:
             yield Display(Adjoint(At(v, t)), (Relation(Times(row, form.stacked)),))
-
-
-def _explained(form: ClosedForm) -> Iterator[Sentence]:
-    """What the letters of G_t = N_t (K_{t+1} G_{t+1} + b_t) hold, and what picks the gradients of the variables."""
-    stacked, transition, drive, *further = (letter.left for letter in form.letters)
-    yield say("letters_blocks", stacked=Formula(stacked), transition=Formula(substitute(transition, {t: index(t) + 1})),
-              drive=Formula(drive))
-    picks = {v: form.select[v.name] for v in form.carried}
-    for letter in further:
-        if letter not in picks.values():
-            yield say("letters_within", within=Formula(letter), identity=Formula(Identity(letter.shape[0])),
-                      time=Scalar(t))
-    yield say("letters_select", picks=several(*(
-        say("letters_pick", selector=Formula(row), gradient=Formula(Adjoint(At(v, t))))
-        for v, row in picks.items() if row is not None)))
 
 
 def _counted(d: Derivation, form: ClosedForm) -> Iterator[Item]:
@@ -208,9 +197,13 @@ def _unfolds(row: Relation) -> bool:
 
 
 def flat(e: Matrix) -> Matrix:
-    """The expression without the parentheses that no notation prints."""
+    """The expression without what no notation prints: parentheses, the transpose of a 1 × 1 value, a factor 1."""
     operands = tuple(flat(a) for a in children(e))
     made = rebuild(e, operands) if operands else e
+    if type(made) is Transpose and made.shape == (ONE, ONE):
+        return made.args[0]
+    if type(made) is Scale and made.args[0] == 1:
+        return made.args[1]
     return type(made)(*flattened(made, type(made))) if isinstance(made, Plus | Times) else made
 
 

@@ -159,7 +159,7 @@ def _sliced(p: Printer, factors: list[Matrix]) -> Iterator[tuple[Matrix | None, 
         first = rest.pop(0)
         rows, turned = selected(first), selected(first.args[0]) if type(first) is Transpose else None
         ahead = selected(rest[0].args[0]) if rest and type(rest[0]) is Transpose else None
-        if rows is not None:
+        if rows is not None and not (rest and type(rest[0]) is Block):
             base = p(rest.pop(0)) if rest and _letter(rest[0]) else p(Identity(first.shape[1]))
             yield None, _rows(p, base, rows)
         elif turned is not None:
@@ -274,6 +274,8 @@ def _diagonal(p: Printer, e: Node) -> Piece:
 
 
 def _scale(p: Printer, e: Node) -> Piece:
+    if e.args[0] == 1 and type(e.args[1]) is not Ones:
+        return p.piece(e.args[1])
     c, body = p.scalar(e.args[0]), p.piece(e.args[1])
     if type(e.args[1]) is Ones and e.shape == (ONE, ONE):
         return c

@@ -181,7 +181,9 @@ def theorems(found: Iterable[ProvedStatement], model: Model | None = None) -> It
     yield ""
     steps = sum(len(q.proof.steps) for q in listed)
     many = "" if len(listed) == 1 else "s"
-    yield f"{len(listed)} theorem{many} proved; the kernel replayed {steps} steps" if listed else \
+    rows = sum(len(sides(q.theorem)) for q in listed)
+    told = f"{len(listed)} theorem{many}{'' if rows == len(listed) else f' of {rows} equations'}"
+    yield f"{told} proved; the kernel replayed {steps} steps" if listed else \
         "nothing recurs in this model: every gradient is a single step, and there is nothing to prove"
 
 
@@ -216,12 +218,11 @@ def proofs(name: str, groups: Mapping[int | None, tuple[ProvedStatement, ...]], 
                         None if accepted is None else accepted.data())
     if target not in PROOFS:
         raise ValueError(f"there is no form {target!r} of proofs; there are {', '.join(proof_formats())} and brief")
-    head = "".join(f"For {'every T' if steps is None else f'T = {steps}, every t'}:\n\n" +
-                   "".join(f"{line}\n" for line in theorems(found, model)) + "\n" for steps, found in groups.items())
     if target == "brief":
-        return head
-    form = PROOFS[target]
-    return (head if form.plain else "") + proof_document(name, groups, form, model, accepted)
+        return "".join(f"For {'every T' if steps is None else f'T = {steps}, every t'}:\n\n" +
+                       "".join(f"{line}\n" for line in theorems(found, model)) + "\n"
+                       for steps, found in groups.items())
+    return proof_document(name, groups, PROOFS[target], model, accepted)
 
 
 PROOFS = {"brief": TEXT, **{form.name: form for form in (TEXT, LATEX, MARKDOWN)}}

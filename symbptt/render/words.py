@@ -140,8 +140,9 @@ ENGLISH = Language(
                                 "below defines {values}:",
         "written_with_letters_more": "For {steps} the recursion runs from the last step to the first; equations "
                                      "{equations} below define {values}:",
-        "written_none": "{steps} is too many steps to write out; the equations of the other sections hold for "
+        "written_none": "{steps} is too many steps to write out here; the equations of the other sections hold for "
                         "them as they stand.",
+        "written_proved": "The closed form with every step written out is proved and printed by “{command}”.",
         "written_parameters": "For the parameters, the sum of equation {equations}, which is derived below, is",
         "written_parameters_more": "For the parameters, the sums of equations {equations}, which are derived below, "
                                    "are",
@@ -166,7 +167,7 @@ ENGLISH = Language(
                           "comes from the next step, in {drive} what the losses send.",
         "letters_within": "Within a step some of these gradients also receive from others at the same step; {within} "
                           "passes that on: it is {identity} plus what step {time} sends from one block to another.",
-        "letters_select": "{picks}:",
+        "letters_select": "{picks}.",
         "letters_pick": "{selector} picks the block of {gradient}",
         "recursion_in_letters": "In these letters the recursion is",
         "recursion_in_letter": "In this letter the recursion is",

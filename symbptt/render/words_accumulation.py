@@ -37,7 +37,10 @@ ENGLISH: dict[str, str] = {
                     "factors that the backward sum, equation {closed}, has.",
     "forward_same_letters": "The same factors come back transposed: forward accumulation multiplies by the transposes "
                             "of the factors that the backward sum, equation {closed}, has; {letter} gathers them.",
-    "forward_letters": "The changes that later steps read obey a linear recurrence. Its blocks get letters:",
+    "forward_letters": "The changes that later steps read obey a linear recurrence. Its blocks get letters.",
+    "forward_blocks": "{stacked} holds the changes at one step that later steps read. The transpose of {transition} "
+                      "carries those of the step before over to it, and {drive} holds what the direct changes at this "
+                      "step add.",
     "forward_letter": "The changes that later steps read obey a linear recurrence. The transpose of its matrix gets a "
                       "letter:",
     "forward": "Insert the recursion into itself, again and again, until the first step is reached. What remains is a "

@@ -9,6 +9,13 @@ ENGLISH: dict[str, str] = {
                       "A row of a chain is equal to the one above it for the reasons beside it; associativity, which "
                       "no notation shows, is not mentioned.",
     "proofs_none": "Nothing recurs in this model: every gradient is a single step, and there is nothing to prove.",
+    "proofs_every": "They hold for every number {steps} of steps.",
+    "proofs_first": "All hold for every number {steps} of steps, unless they say another.",
+    "proofs_written": "Last, for {steps}, the closed form is written out, in a theorem for each {time}.",
+    "proofs_written_at_once": "Last, for {steps}, the closed form is written out, all {number} equations, one for each "
+                              "{time}, in one theorem.",
+    "letter_alone": "{letter} is the factor by which the gradient at a step reaches the one before.",
+    "forward_letter_alone": "The transpose of {letter} is the factor by which the change at a step reaches the next.",
     "proofs_theorem_count": "one theorem",
     "proofs_theorem_count_more": "{number} theorems",
     "proofs_given": "Given",
@@ -21,6 +28,8 @@ ENGLISH: dict[str, str] = {
     "proofs_if": "If {equations}:",
     "proofs_where_if": "For {bounds}, if {equations}:",
     "proofs_order": "This is proved as {larger}.",
+    "proofs_nonzero": "No proof holds where one divides by zero: here {values} is not zero.",
+    "proofs_nonzero_more": "No proof holds where one divides by zero: here {values} are not zero.",
     "proofs_straight": "Proof.",
     "proofs_blocks": "Proof, block by block.",
     "proofs_alike": "Step by step for the same reasons, the kernel replayed {number}.",
