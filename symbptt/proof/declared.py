@@ -56,18 +56,26 @@ class Text:
                 proving = s.text != "Qed"
                 continue
             self.statement.append((tuple(name for name, *_ in trail), s))
+            if s.words[:1] in (["Section"], ["End"]) and (len(s.words) != 2 or (s.words[0] == "End" and not trail)):
+                raise NotRead(f"line {s.line}: no section of this name begins or ends here: {s.text[:60]}")
             if s.words[:1] == ["Section"]:
                 trail.append((s.words[1], dict(self._here), set(self._notations), list(self._variables)))
             elif s.words[:1] == ["End"]:
                 self._end(*trail.pop())
             else:
-                self._sentence(s.text)
+                self._read(s)
 
     @property
     def sizes(self) -> list[str]:
         """The sizes that the text is about."""
         found = next((s.text for _, s in self.statement if s.words[:1] == ["Variables"]), "")
         return [name for name in found.partition("(")[2].partition(" : ")[0].split() if name != "T"]
+
+    def _read(self, s: Sentence) -> None:
+        try:
+            self._sentence(s.text)
+        except (LookupError, AttributeError, RecursionError) as error:
+            raise NotRead(f"line {s.line}: this is no sentence of a certificate: {s.text[:60]}") from error
 
     def _end(self, name: str, outer: dict[str, Defined], notations: set[str], variables: list[str]) -> None:
         """Close a section: its notations go, its definitions depend on those of its variables that they use."""

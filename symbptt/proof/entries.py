@@ -19,6 +19,7 @@ from sympy.matrices.expressions.matexpr import MatrixExpr
 from symbptt.expr.index import Index, IndexVar
 from symbptt.expr.nodes import NODES, Block, Node
 from symbptt.expr.walk import free_indices
+from symbptt.proof.plainly import plainly
 
 Place: TypeAlias = Literal["name", "sort", "number", "scalar", "row"]
 
@@ -36,6 +37,7 @@ NAME = 100
 """The most characters of the name of a symbol."""
 FAULTS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError)
 """What classes raise when their operands do not fit."""
+UNFIT = "it takes operands of another kind or number"
 
 
 class RecordError(ValueError):
@@ -246,7 +248,7 @@ class Rows:
             if isinstance(made, MatrixExpr):
                 _ = made.shape, free_indices(made)
         except FAULTS as error:
-            raise RecordError(path, f"no {name} can be made of this: {clipped(str(error))}") from None
+            raise RecordError(path, f"no {name} can be made of this: {clipped(plainly(error, UNFIT))}") from None
         return made
 
     def _count(self, e: Basic) -> int:

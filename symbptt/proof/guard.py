@@ -26,6 +26,7 @@ from symbptt.proof.declared import Scope, Text
 from symbptt.proof.evaluation import Astray, Evaluation
 from symbptt.proof.meaning import MIXING
 from symbptt.proof.oracle import Oracle
+from symbptt.proof.plainly import plainly
 from symbptt.proof.premises import Premises, apart, called, premises
 from symbptt.proof.premises import expand as written_out
 from symbptt.proof.pushed import Pushed
@@ -424,4 +425,8 @@ def _structure(text: str) -> tuple[Text, Premises]:
 
 
 def _astray(error: Exception) -> Astray:
-    return error if isinstance(error, Astray) else Astray(f"the statement cannot be read: {error}")
+    if isinstance(error, Astray):
+        return error
+    missing = f"it has nothing called {error}" if isinstance(error, KeyError) else \
+        plainly(error, "a part of it is missing, or has another form than in certificates")
+    return Astray(f"the statement cannot be read: {missing}")

@@ -21,6 +21,7 @@ from symbptt.proof.axioms import AXIOMS, Refused
 from symbptt.proof.entries import RecordError, Rows, Table, clipped, shown, whole, words_of
 from symbptt.proof.kernel import INFERENCE, admit, check
 from symbptt.proof.limits import check_cost
+from symbptt.proof.plainly import about
 from symbptt.proof.statement import Definition, Proof, Step, Theorem
 
 FORMAT, VERSION = "symbptt-proof", 1
@@ -217,11 +218,14 @@ def _consistent(definitions: Iterable[Definition]) -> bool:
     return True
 
 
+UNFIT = "these are not the premises and arguments that the rule takes"
+
+
 def _checked(number: int, key: str, proof: Proof) -> Theorem:
     try:
         return check(proof)
     except Refused as error:
-        raise Refused(f"theorems[{number}] ({key}): {clipped(str(error), 1000)}") from None
+        raise Refused(f"theorems[{number}] ({key}): {clipped(about(error, UNFIT), 1000)}") from None
 
 
 def parsed(text: str) -> Any:
@@ -230,6 +234,8 @@ def parsed(text: str) -> Any:
     Raises:
         RecordError: it is no JSON, too long or too deep.
     """
+    if not text.strip():
+        raise RecordError("", "the file is empty")
     if len(text) > BYTES:
         raise RecordError("", f"the text is longer than {BYTES:,} characters")
     try:
@@ -250,9 +256,14 @@ def _object(pairs: list[tuple[str, object]]) -> object:
     return made
 
 
+SUMMARY = "proofs that can be replayed are written by --format json, while --json writes a summary"
+"""Said of a list, which is what `symbptt prove --json` writes."""
+
+
 def _fields(value: object, kind: str, path: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise RecordError(path, f"{shown(value)} is no object with the fields {', '.join(FIELDS[kind])}")
+        why = f"{shown(value)} is no object with the fields {', '.join(FIELDS[kind])}"
+        raise RecordError(path, why if path or not isinstance(value, list) else f"{why}; {SUMMARY}")
     for name in value:
         if name not in FIELDS[kind]:
             raise RecordError(path, f"a {kind} has no field {shown(name)}; it has {', '.join(FIELDS[kind])}")

@@ -109,6 +109,16 @@ def _line(text: str, k: int) -> int:
     return text.count("\n", 0, k) + 1
 
 
+def foreign(text: str) -> str | None:
+    """Why a text is no certificate at all; None where it may be one."""
+    if not text.strip():
+        return "the file is empty"
+    control = next((k for k, c in enumerate(text) if ord(c) < 32 and c not in "\n\t\r"), None)
+    if control is not None:
+        return f"line {_line(text, control)}: the character U+{ord(text[control]):04X} stands in no certificate"
+    return None if re.search(r"\bTheorem\b", text) else "this is no certificate: it states no theorem"
+
+
 def allow(text: str) -> list[Sentence]:
     """The sentences, each of a kind that certificates need.
 

@@ -149,8 +149,8 @@ def _paired(d: Derivation) -> Iterator[Item]:
     yield Paragraph(tuple(said))
     for line in d.of_kind("directions"):
         rank_one = spanned(d, line)
-        yield paragraph("along_rank_one", equations=assumption(d, line), objective=Formula(OBJECTIVE)) if rank_one else \
-            paragraph("along", objective=Formula(OBJECTIVE))
+        places: dict[str, Value] = {"equations": assumption(d, line)} if rank_one else {}
+        yield paragraph("along_rank_one" if rank_one else "along", objective=Formula(OBJECTIVE), **places)
         yield display(line)
         if rank_one:
             yield paragraph("spanned", equations=references(line))

@@ -16,6 +16,7 @@ from symbptt.render.accepted import Accepted
 from symbptt.render.accepted import section as checked
 from symbptt.render.accumulation import accumulation
 from symbptt.render.code import folded
+from symbptt.render.glue import glued, unglued
 from symbptt.render.layout import Layout
 from symbptt.render.outline import (
     OBJECTIVE,
@@ -61,12 +62,6 @@ NARROW = 30
 """A left side that leaves less room stands above the right ones."""
 MOST, BEGINNING = 60, 8
 """A display of more lines than the first is cut, each formula in it after as many as the second."""
-LONGEST = 60
-"""Nothing longer is kept on one line of a sentence."""
-SOLID = 40
-"""A formula of so many characters is not broken in a sentence."""
-GLUE = "\N{NO-BREAK SPACE}"
-"""Stands for the spaces of plain text at which no line is broken."""
 SHORT = 3
 """Up to so many members of a family are listed; more are written with dots."""
 
@@ -340,26 +335,6 @@ class Writer:
         fits = all(self.fits(d) for d in displays if any(r.reasons for r in d.relations))
         items = tuple(PLACED[type(item)](self, item, fits if self.form.plain else None) for item in section.items)
         return Part(self.language.titles[section.title], items)
-
-
-def unglued(text: str) -> str:
-    """The text with its spaces."""
-    return text.replace(GLUE, " ")
-
-
-def glued(text: str, start: str = "") -> str:
-    """The formula with no space at which a line may break between `start` and the bracket that closes it.
-
-    Without a start: nowhere if the formula is short, else outside of all brackets.
-    """
-    if not start and len(text) <= SOLID:
-        return text.replace(" ", GLUE)
-    made, depth = "", 0
-    for k, c in enumerate(text):
-        opens = c in "([{" and (depth > 0 or text[:k + 1].endswith(start))
-        depth += opens - (c in ")]}" and depth > 0)
-        made += GLUE if c == " " and depth else c
-    return made if start or max(map(len, made.split(" "))) <= LONGEST else text
 
 
 COUNTED = ("equations", "losses", "values", "recursion")

@@ -25,8 +25,9 @@ from symbptt.proof.statement import Definition, Equality, Theorem
 from symbptt.render.accepted import Accepted
 from symbptt.render.accepted import section as checked
 from symbptt.render.assumed import needed, points
-from symbptt.render.document import MOST, PLACED, Format, Part, Writer, unglued
+from symbptt.render.document import MOST, PLACED, Format, Part, Writer
 from symbptt.render.forward import compared
+from symbptt.render.glue import unglued
 from symbptt.render.letters import defined as letters
 from symbptt.render.outline import (
     AtLeast,
@@ -158,7 +159,7 @@ class _Pages:
                    *self._rests(q))
 
     def _beside(self, q: Told, label: str) -> Iterator[Item]:
-        """What a statement means beyond the words that it has: constants that are not zero, directions that span all."""
+        """What a statement means beyond its words: constants that are not zero, directions that span all."""
         zeros = () if q.proved is None else excluded_zeros(q.proved.proof)
         if zeros:
             yield paragraph("proofs_nonzero", constants=several(*map(Scalar, zeros)))

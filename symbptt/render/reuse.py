@@ -34,7 +34,8 @@ SMALLEST = 2
 COMPUTED = ("direct", "boundary", "adjoint", "initial", "gradient")
 """The kinds of lines by which gradients are computed."""
 DEFINITIONS = {"recursions": ("direct", "adjoint", "initial"), "parameters": ("gradient",),
-               "letters": ("letter", "forward_letter"), "changes": ("immediate", "tangent"), "randomised": ("randomised",)}
+               "letters": ("letter", "forward_letter"), "changes": ("immediate", "tangent"),
+               "randomised": ("randomised",)}
 """The kinds of lines that theorems unfold, by what they are called in the list of what the theorems rest on."""
 
 

@@ -25,7 +25,7 @@ from symbptt.expr.nodes import (
     Times,
     Transpose,
 )
-from symbptt.expr.walk import substitute, visit
+from symbptt.expr.walk import visit
 from symbptt.proof.account import Row
 from symbptt.render.forward import display
 from symbptt.render.letters import explained
@@ -41,7 +41,6 @@ from symbptt.render.outline import (
     Relation,
     Scalar,
     Section,
-    Sentence,
     Steps,
     Value,
     paragraph,

@@ -17,10 +17,11 @@ from symbptt.proof.assumed import assumed, rests_on
 from symbptt.proof.record import recorded, together
 from symbptt.render import assumed as derivatives
 from symbptt.render.accepted import Accepted
-from symbptt.render.document import Format, Writer, document, unglued
+from symbptt.render.document import Format, Writer, document
 from symbptt.render.escape import latex_code, latex_words, markdown_words, plain_words
 from symbptt.render.forward import compared
 from symbptt.render.functional import jax_program, torch_program
+from symbptt.render.glue import unglued
 from symbptt.render.math import Latex, Ruler, Running, latex
 from symbptt.render.numpy_fast import numpy_fast
 from symbptt.render.numpy_program import numpy_program
