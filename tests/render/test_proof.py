@@ -172,7 +172,6 @@ def test_the_document_holds_every_theorem_and_what_it_rests_on(target: str) -> N
     assert text.lower().count("theorem (") == count
     assert f"{steps} steps" in text
     brief = targets.proofs("linear", found, "brief")
-    assert text.startswith(brief) == (target == "text")
     assert f"{len(found[None])} theorems proved; the kernel replayed" in brief
 
 

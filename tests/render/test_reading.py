@@ -18,7 +18,8 @@ from symbptt.expr.index import Index, T, index
 from symbptt.expr.nodes import At, Block
 from symbptt.model.notation import split
 from symbptt.model.read import load, loads
-from symbptt.render.document import Writer, glued, outline, unglued
+from symbptt.render.document import Writer, outline
+from symbptt.render.glue import glued, unglued
 from symbptt.render.notation import ARGUMENT, VALUE, letters
 from symbptt.render.outline import Display, Paragraph, Ref, Run, Several
 from symbptt.render.reuse import _joined
