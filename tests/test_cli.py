@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -160,6 +162,70 @@ def test_replay_prints_what_the_kernel_proves(tmp_path: Path) -> None:
     assert "induction" in d.proof_text()
 
 
+def test_replay_of_a_summary_names_the_form_that_replays(tmp_path: Path) -> None:
+    path = tmp_path / "summary.json"
+    path.write_text(run("prove", "linear", "--json").output, encoding="utf-8")
+    result = run("replay", str(path))
+    assert result.exit_code == 2
+    assert "written by --format json, while --json writes a summary" in result.stderr
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    (b"", "the file is empty"), (b" \n", "the file is empty"), (b"hello.", "it states no theorem"),
+    (b"Theorem a.\n\0", "line 2: the character U+0000"), (b"\xff", "this is no UTF-8 text")])
+def test_what_is_no_certificate_ends_with_2(content: bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.v"
+    path.write_bytes(content)
+    result = run("certificate", str(path))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert words in result.stderr
+
+
+def test_a_doctored_file_is_refused_in_words(tmp_path: Path) -> None:
+    """No message speaks of Python's own functions and classes."""
+    whole = run("prove", "linear", "--format", "json").output
+    path = tmp_path / "file.json"
+
+    def told(change: Callable[[Any], object]) -> tuple[int, str]:
+        doctored = json.loads(whole)
+        change(doctored)
+        path.write_text(json.dumps(doctored), encoding="utf-8")
+        result = run("replay", str(path))
+        return result.exit_code, result.stderr
+
+    unfit = "step 0 (assumption): these are not the premises and arguments that the rule takes"
+    for args in ([], [{"int": 1}, {"int": 2}]):
+        code, said = told(lambda file, args=args: file["theorems"][0]["steps"][0].update(args=args))
+        assert code == 1
+        assert unfit in said
+    code, said = told(lambda file: file["nodes"].__setitem__(3, ["Plus"]))
+    assert code == 2
+    assert "nodes[3]: no Plus can be made of this: it takes operands of another kind or number" in said
+
+
+def test_every_place_counts_the_same_theorems(tmp_path: Path) -> None:
+    for name in ("linear", "second-order"):
+        rows = json.loads(run("prove", name, "--json").output)
+        counted = f"{len(rows)} theorems"
+        assert f"{counted} proved" in run("prove", name, "--brief").output
+        assert f"{counted} proved" in run("report", name, "-o", str(tmp_path)).output
+        assert f"{counted} followed" in " ".join(run("prove", name).output.split())
+        d = symbptt.derive(name)
+        assert len(d.theorems) == len(rows) == sum(line.theorem is not None for line in d.steps)
+
+
+def test_many_steps_are_written_out_by_prove_and_elsewhere_it_is_said(tmp_path: Path) -> None:
+    rows = json.loads(run("prove", "linear", "--T", "13", "--json").output)
+    assert [(q["for"], q["equations"]) for q in rows if q["theorem"] == "written"] == [("T = 13, every t", 13)]
+    assert "1 theorem of 13 equations proved" in run("prove", "linear", "--T", "13", "--brief").output
+    whole = " ".join(run("prove", "linear", "--T", "13").output.split())
+    assert "for T = 13, the closed form is written out, all 13 equations, one for each t, in one theorem" in whole
+    command = "symbptt prove linear --T 13"
+    assert command in run("report", "linear", "--T", "13", "-o", str(tmp_path)).output
+    assert command in " ".join(run("derive", "linear", "--T", "13").output.split())
+    assert "symbptt prove" not in run("report", "linear", "--T", "12", "-o", str(tmp_path)).output
+
+
 def test_replay_derives_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(tmp_path / "linear.json")
     run("prove", "linear", "--format", "json", "-o", path)
@@ -187,7 +253,7 @@ def test_replay_says_no_with_1_and_names_the_step(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("content", "words"), [
-    (b"", "file.json:1:1: this is no JSON"), (b'{"a":\n  1,,}', "file.json:2:5: this is no JSON"),
+    (b"", "file.json: the file is empty"), (b'{"a":\n  1,,}', "file.json:2:5: this is no JSON"),
     (b'{"format":\n"\xff"}', "file.json:2:2: this is no UTF-8 text"), (b"[]", "file.json: a list is no object"),
     (b"[" * 100_000, "file.json: the text holds too many brackets"), (b"\x00\x01" * 500_000, "1:1: this is no JSON"),
     (b'{"format": "symbptt-proof", "version": 1, "model": "m", "nodes": [["Symbol", "\\u001b", "size"]], '

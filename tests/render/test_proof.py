@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sympy import MatrixSymbol
+from sympy import MatrixSymbol, Symbol
 
 from symbptt.derivation import Derivation
 from symbptt.derive import prove
 from symbptt.expr.index import Index, IndexVar, index, t
-from symbptt.expr.nodes import Matrix, Maximum, Norm, Plus, Tangent, Times, Zero
+from symbptt.expr.nodes import Matrix, Maximum, Norm, Plus, Scale, Sum, Tangent, Times, Transpose, Zero
 from symbptt.model.read import load
 from symbptt.model.spec import Model
 from symbptt.proof.account import Chain, Cited, Divided, Inductive, ProvedStatement, Reason, Straight, Told
@@ -27,7 +27,7 @@ from symbptt.proof.oracle import Oracle
 from symbptt.proof.statement import Definition, Proof, Step, Theorem
 from symbptt.render import targets
 from symbptt.render.outline import Phrase, Ref, Relation
-from symbptt.render.proof import RING, merged
+from symbptt.render.proof import RING, bookkeeping, merged
 from symbptt.render.solution import flat
 from tests.conftest import FILES
 from tests.render.test_documents import OVERFULL, compiled, foreign, formulas, katex, unclosed
@@ -144,6 +144,53 @@ SUM, LEFT, ONE, TWO = Phrase("reasons", "sum_plus"), Phrase("reasons", "sum_left
 ])
 def test_rows_name_the_reasons_of_all_steps_they_stand_for(links: Any, rows: Any) -> None:
     assert merged(A, links) == [Relation(right, tuple(reasons)) for right, reasons in rows]
+
+
+NOTHING = Zero(2, 2)
+I, K = IndexVar("i"), IndexVar("k")
+
+
+@pytest.mark.parametrize(("e", "idle"), [
+    (Plus(A, NOTHING), True), (Times(A, NOTHING), True), (Times(Transpose(NOTHING), A), True),
+    (Plus(A, Sum(B, I, 2, 1)), True), (Plus(A, Sum(B, I, index(K), index(K))), True), (Plus(A, B), False),
+    (NOTHING, False), (Sum(B, I, 2, 1), False), (Plus(A, Sum(B, I, 1, index(K))), False)])
+def test_rows_that_stand_between_two_rules_alone_are_known(e: Matrix, idle: bool) -> None:
+    assert bookkeeping(e) == idle
+
+
+def test_summands_treated_one_after_the_other_are_one_row() -> None:
+    links = [(B, SUM), (C, LEFT), (Times(A, B), SUM), (Times(B, A), LEFT), (Times(C, C), ONE)]
+    assert merged(A, links) == [Relation(B, (SUM,)), Relation(Times(B, A), (LEFT, SUM)), Relation(Times(C, C), (ONE,))]
+    assert merged(A, [(B, ONE), (C, SUM), (Times(A, B), TWO)])[-1] == Relation(Times(A, B), (TWO,))
+
+
+@pytest.mark.parametrize("name", ["linear", "second-order", "elman-softmax",
+                                  pytest.param("lstm", marks=pytest.mark.slow)])
+def test_proofs_show_every_row_in_full_and_no_bookkeeping(name: str) -> None:
+    text = targets.proofs(name, {None: prove(load(name))}, "text", load(name))
+    assert "more lines" not in text
+    rows = [line for line in text.splitlines() if line.lstrip().startswith(("=", "+"))]
+    assert rows
+    assert not [line for line in rows if " + 0" in line or "Σ_{t=2}^{1}" in line or "^{T+1} 0" in line]
+    laws = [line.partition(":")[0] for line in text.splitlines() if line.startswith("  * ") and ": " in line]
+    assert len(set(laws)) == len(laws)
+
+
+def test_letters_are_introduced_and_directions_span() -> None:
+    model = load("second-order")
+    text = " ".join(targets.proofs("m", {None: prove(model)}, "text", model).split())
+    for said in ("Γₜ holds the gradients that the recursion carries", "Vₜ holds the changes at one step that later",
+                 "every matrix is a sum of matrices of rank one"):
+        assert text.count(said) == 1
+
+
+def test_constants_that_are_not_zero_are_named() -> None:
+    gamma = Symbol("gamma")
+    left = Scale(gamma, Scale(1 / gamma, A))
+    proof = Proof((), (Step("ring", (), (left, A)), Step("ring", (), (A, left)), Step("transitivity", (1, 0))),
+                  Theorem(frozenset(), frozenset(), A, A, frozenset(["ring"])))
+    q = ProvedStatement("a key of its own", check(proof), proof)
+    assert "here γ is not zero" in targets.proofs("m", {None: (q,)}, "text")
 
 
 @pytest.mark.parametrize("name", [*FEW, pytest.param("lstm", marks=pytest.mark.slow)])
