@@ -162,7 +162,7 @@ class _Pages:
         """What a statement means beyond its words: constants that are not zero, directions that span all."""
         zeros = () if q.proved is None else excluded_zeros(q.proved.proof)
         if zeros:
-            yield paragraph("proofs_nonzero", constants=several(*map(Scalar, zeros)))
+            yield paragraph("proofs_nonzero", values=several(*map(Scalar, zeros)))
         if q.proved is not None and q.proved.key == "directions" and q.theorem.assumptions:
             yield paragraph("spanned", equations=Ref(label))
 

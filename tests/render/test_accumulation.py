@@ -135,7 +135,7 @@ SAID = {
                      "In these letters the recursion is Vₜ = F⊤ Vₜ₋₁ + uₜ"],
     "models/computed_start": ["and with them the static data, change along directions",
                               "What is computed before the first step changes with the parameters that it is computed "
-                              "from: (31) dh₀ = diag(1 − h₀∘h₀) (dW₀ s + W₀ ds + db₀)",
+                              "from: (32) dh₀ = diag(1 − h₀∘h₀) (dW₀ s + W₀ ds + db₀)",
                               "and what comes of the change before the first step:",
                               "A change before the first step counts as a direct one.",
                               "what they contribute to ∂L/∂W₀, ∂L/∂b₀ and ∂L/∂s is not cut."],
