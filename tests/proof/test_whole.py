@@ -94,11 +94,11 @@ def test_a_wrong_gradient_or_change_is_refused(lie) -> None:
         setting("elman", LIES[lie]).prove()
 
 
-def test_it_is_proved_where_it_is_asked_for() -> None:
+def test_it_is_stated_once_with_the_theorem() -> None:
     form = template(symbptt.load("linear"))
-    keys = [q.key for q in accumulated(form, solve(form), whole=True) if not hasattr(q, "forms")]
-    assert keys == ["directions"]
-    assert not [q for q in accumulated(form, solve(form)) if not hasattr(q, "forms")]
+    found, = (q for q in accumulated(form, solve(form)) if q.kind == "directions")
+    assert found.proved is not None
+    assert (found.left, found.forms) == (found.proved.theorem.left, (found.proved.theorem.right,))
     assert Immediate in {type(d.left) for d in setting("linear").script.definitions}
 
 

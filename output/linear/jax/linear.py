@@ -19,9 +19,9 @@ Behind each statement stands the number of the equation that it computes:
     (7)   dL/dh[0] = W_hh.T @ dL/dh[1]
     (8)   dL/dx[t] = W_hx.T @ dL/dh[t]    for 1 <= t <= T
     (9)   dL/dh[t] = Sum(i=t..T, (W_hh.T)^(i - t) @ (W_qh.T @ dL/do[i]))    for 1 <= t <= T
-    (11)  dL/dW_hx = Sum(t=1..T, dL/dh[t] @ x[t].T)
-    (13)  dL/dW_hh = Sum(t=1..T, dL/dh[t] @ h[t-1].T)
-    (15)  dL/dW_qh = Sum(t=1..T, dL/do[t] @ h[t].T)
+    (12)  dL/dW_hx = Sum(t=1..T, dL/dh[t] @ x[t].T)
+    (14)  dL/dW_hh = Sum(t=1..T, dL/dh[t] @ h[t-1].T)
+    (16)  dL/dW_qh = Sum(t=1..T, dL/do[t] @ h[t].T)
 
 A gradient has the shape of its variable; dL/dv[s] = 0 for s > T; d+L/dv is what the losses that read v send
 to it. Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T. What recurs is
@@ -165,14 +165,14 @@ def _backward(
     dh_0 = _at(dL_dh, 1) @ W_hh  # (7)
     x = given["x"]
     x_rows = x.reshape(N, size["d"])
-    dW_hx = dL_dh_rows.T @ x_rows  # (11)
+    dW_hx = dL_dh_rows.T @ x_rows  # (12)
     h = states["h"]
     given_h_0 = given["h_0"]
     h_back_1 = _behind(h, given_h_0)
     h_rows_back_1 = h_back_1.reshape(N, size["h"])
-    dW_hh = dL_dh_rows.T @ h_rows_back_1  # (13)
+    dW_hh = dL_dh_rows.T @ h_rows_back_1  # (14)
     h_rows = h.reshape(N, size["h"])
-    dW_qh = direct_o_rows.T @ h_rows  # (15)
+    dW_qh = direct_o_rows.T @ h_rows  # (16)
     dL_dx = dL_dx_rows.reshape(T, B, size["d"])
     grads = {
         "W_hx": dW_hx,

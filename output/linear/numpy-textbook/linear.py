@@ -19,9 +19,9 @@ Behind each statement stands the number of the equation that it computes:
     (7)   dL/dh[0] = W_hh.T @ dL/dh[1]
     (8)   dL/dx[t] = W_hx.T @ dL/dh[t]    for 1 <= t <= T
     (9)   dL/dh[t] = Sum(i=t..T, (W_hh.T)^(i - t) @ (W_qh.T @ dL/do[i]))    for 1 <= t <= T
-    (11)  dL/dW_hx = Sum(t=1..T, dL/dh[t] @ x[t].T)
-    (13)  dL/dW_hh = Sum(t=1..T, dL/dh[t] @ h[t-1].T)
-    (15)  dL/dW_qh = Sum(t=1..T, dL/do[t] @ h[t].T)
+    (12)  dL/dW_hx = Sum(t=1..T, dL/dh[t] @ x[t].T)
+    (14)  dL/dW_hh = Sum(t=1..T, dL/dh[t] @ h[t-1].T)
+    (16)  dL/dW_qh = Sum(t=1..T, dL/do[t] @ h[t].T)
 
 A gradient has the shape of its variable; dL/dv[s] = 0 for s > T; d+L/dv is what the losses that read v send
 to it. Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T; the steps
@@ -150,9 +150,9 @@ def backward(
         else:
             dL_dh[t] = dL_dh[t + 1] @ W_hh + dL_do[t] @ W_qh  # (6)
         dL_dx[t] = dL_dh[t] @ W_hx  # (8)
-        dW_hx += dL_dh[t].T @ x[t]  # (11)
-        dW_hh += dL_dh[t].T @ h[t - 1]  # (13)
-        dW_qh += dL_do[t].T @ h[t]  # (15)
+        dW_hx += dL_dh[t].T @ x[t]  # (12)
+        dW_hh += dL_dh[t].T @ h[t - 1]  # (14)
+        dW_qh += dL_do[t].T @ h[t]  # (16)
     dh_0 = dL_dh[1] @ W_hh  # (7)
     grads = {"W_hx": dW_hx, "W_hh": dW_hh, "W_qh": dW_qh, "x": _stacked(dL_dx, T), "h_0": dh_0}
     adjoints = {"h": _stacked(dL_dh, T), "o": _stacked(dL_do, T)}

@@ -19,9 +19,9 @@ Behind each statement stands the number of the equation that it computes:
     (7)   dL/dh[0] = W_hh.T @ dL/dh[1]
     (8)   dL/dx[t] = W_hx.T @ dL/dh[t]    for 1 <= t <= T
     (9)   dL/dh[t] = Sum(i=t..T, (W_hh.T)^(i - t) @ (W_qh.T @ dL/do[i]))    for 1 <= t <= T
-    (11)  dL/dW_hx = Sum(t=1..T, dL/dh[t] @ x[t].T)
-    (13)  dL/dW_hh = Sum(t=1..T, dL/dh[t] @ h[t-1].T)
-    (15)  dL/dW_qh = Sum(t=1..T, dL/do[t] @ h[t].T)
+    (12)  dL/dW_hx = Sum(t=1..T, dL/dh[t] @ x[t].T)
+    (14)  dL/dW_hh = Sum(t=1..T, dL/dh[t] @ h[t-1].T)
+    (16)  dL/dW_qh = Sum(t=1..T, dL/do[t] @ h[t].T)
 
 A gradient has the shape of its variable; dL/dv[s] = 0 for s > T; d+L/dv is what the losses that read v send
 to it. Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as x @ W.T. An array of a
@@ -235,9 +235,9 @@ def _backward(
     _recur(dL_dh[:T + 1][::-1], W_hh)  # (5), (6)
     np.matmul(dL_dh_rows, W_hx, out=dL_dx_rows)  # (8)
     dh_0 = dL_dh[0] @ W_hh  # (7)
-    dW_hx = dL_dh_rows.T @ x_rows  # (11)
-    dW_hh = dL_dh_rows.T @ h_rows_back_1  # (13)
-    dW_qh = direct_o_rows.T @ h_rows  # (15)
+    dW_hx = dL_dh_rows.T @ x_rows  # (12)
+    dW_hh = dL_dh_rows.T @ h_rows_back_1  # (14)
+    dW_qh = direct_o_rows.T @ h_rows  # (16)
     grads = {
         "W_hx": dW_hx,
         "W_hh": dW_hh,
