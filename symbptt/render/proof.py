@@ -163,6 +163,8 @@ class _Pages:
         zeros = () if q.proved is None else excluded_zeros(q.proved.proof)
         if zeros:
             yield paragraph("proofs_nonzero", values=several(*map(Scalar, zeros)))
+        if q.proved is not None and q.proved.key == "bound":
+            yield paragraph("proofs_bound", last=Scalar(T), early=Scalar(t))
         if q.proved is not None and q.proved.key == "directions" and q.theorem.assumptions:
             yield paragraph("spanned", equations=Ref(label))
 

@@ -28,6 +28,8 @@ ENGLISH: dict[str, str] = {
     "proofs_if": "If {equations}:",
     "proofs_where_if": "For {bounds}, if {equations}:",
     "proofs_order": "This is proved as {larger}.",
+    "proofs_bound": "The matrix on the left carries the gradient at step {last} back to step {early}; the norm is any "
+                    "operator norm (Pascanu, Mikolov and Bengio 2013).",
     "proofs_nonzero": "No proof holds where one divides by zero: here {values} is not zero.",
     "proofs_nonzero_more": "No proof holds where one divides by zero: here {values} are not zero.",
     "proofs_straight": "Proof.",
