@@ -101,7 +101,8 @@ def shown_once(d: Derivation) -> None:
     assert labels == [line.label for line in d.lines]
     for line in d.lines:
         item = shown[line.label]
-        assert item.left == line.left
+        assert item.left == (line.left.args[0] if line.kind == "bound" else line.left)
+        assert {r.at_most for r in item.relations} == {line.kind == "bound"}
         assert tuple(r.right for r in item.relations)[-len(line.forms):] == line.forms
 
 

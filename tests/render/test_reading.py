@@ -276,7 +276,7 @@ SAID = {
     "lstm": ["Its blocks get letters. Γₜ holds the gradients that the recursion carries. In Kₜ₊₁ stands what comes "
              "from the next step, in rₜ what the losses send.",
              "Nₜ passes that on: it is I plus what step t sends from one block to another. P_c picks the block of "
-             "∂L/∂cₜ and P_h picks the block of ∂L/∂hₜ:", "is diag(fₜ): along it", "Fₜ gathers them."],
+             "∂L/∂cₜ and P_h picks the block of ∂L/∂hₜ.", "is diag(fₜ): along it", "Fₜ gathers them."],
     "models/lag_two": ["stands what comes from the next step"],
     "elman-softmax": ["If 1⊤ yₜ = 1, equation (5) becomes (6) ∂L/∂oₜ = softmax(oₜ) − yₜ"],
     "models/packed_lstm": ["A[h:2h] are the rows h + 1, …, 2 h of A; I[h:2h]⊤ z puts z into these rows of a column of "
