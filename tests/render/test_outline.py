@@ -186,8 +186,8 @@ SAID = {
         "the recursions of equations (4), (6), (7) and (8)",
         "are theorems", "(T2), (T4) and (T6)",
         "L depends on W_qh through o₁, …, o_T.",
-        "need them: * h₀, …, h_T in equations (13) and (15) * o₁, …, o_T in equation (4)",
-        "∂L/∂hₜ in equations (6), (7), (8), (11) and (13)",
+        "need them: * h₀, …, h_T in equations (14) and (16) * o₁, …, o_T in equation (4)",
+        "∂L/∂hₜ in equations (6), (7), (8), (12) and (14)",
         "hₜ from W_hx, xₜ, W_hh and hₜ₋₁",
         "[induction hypothesis]",
         "[equation (6)]",
@@ -235,7 +235,7 @@ SAID = {
                                    "Before the first step: * h₀ from W₀, s and b₀",
                                    "L depends on W₀ through h₀. The chain rule on equation (3) gives",
                                    "THE GRADIENTS OF THE STATIC DATA",
-                                   "For the static data, equation (23), which is derived below, becomes"],
+                                   "For the static data, equation (24), which is derived below, becomes"],
     "models/masked_mean.toml": ["The number of the steps that a mask keeps is (3) M = Σ_{t=1}^{T} mₜ",
                                 "counts at the steps where the mask mₜ is one", "mₜ ∈ ℝ, a mask"],
     "models/last_and_mean.toml": ["The loss SE(h_T, u_T) counts at the last step alone.",
@@ -255,7 +255,9 @@ def test_many_steps_are_not_written_out() -> None:
     assert "WRITTEN OUT" not in text("linear", 13)
     assert "WRITTEN OUT" not in text("linear", None)
     step_by_step = next(s for s in outline(derived("linear", 13)) if s.title == "derivation")
-    assert step_by_step.items[-1] == parts.paragraph("written_none", steps=parts.Steps(13))
+    assert step_by_step.items[-1] == parts.Paragraph((
+        parts.say("written_none", steps=parts.Steps(13)),
+        parts.say("written_proved", command=parts.Verbatim("symbptt prove linear --T 13"))))
 
 
 @pytest.mark.parametrize("name", OFTEN)
@@ -292,7 +294,7 @@ def test_a_line_that_differs_for_few_steps_is_kept() -> None:
 
 
 def test_sums_of_parameters_refer_forward() -> None:
-    assert "the sums of equations (11), (13) and (15), which are derived below, are" in text("linear")
+    assert "the sums of equations (12), (14) and (16), which are derived below, are" in text("linear")
     assert "equation (9) below defines K" in text("models/constants.toml")
 
 
