@@ -13,6 +13,7 @@ from symbptt.expr.index import Index, IndexVar, T, index
 from symbptt.expr.nodes import Immediate, Matrix, Tangent, Zero
 from symbptt.model.spec import initial_name
 from symbptt.proof.account import ProvedStatement
+from symbptt.proof.axioms import Refused
 from symbptt.proof.forward import Forward, tangent_definitions
 from symbptt.proof.pairing import Pairing
 from symbptt.proof.prover import Prover
@@ -36,11 +37,15 @@ class Found:
     proved: ProvedStatement | None = None
 
 
-def accumulated(template: Template, closed: ClosedForm | None) -> Iterator[Found]:
+def accumulated(template: Template, closed: ClosedForm | None, whole: bool = False) -> Iterator[Found]:
     """Direct and total changes of every variable, their closed form, that both accumulations agree, and that the
     gradients paired with the directions are the change of L.
 
-    Nothing where no parameter moves anything.
+    Nothing where no parameter moves anything. Where the prover does not find the last theorem, the line is left out, so
+    that the gradients can still be printed; with `whole` that is refused.
+
+    Raises:
+        Refused: a theorem was not proved.
     """
     model = template.model
     form = flows(model)
@@ -54,7 +59,13 @@ def accumulated(template: Template, closed: ClosedForm | None) -> Iterator[Found
     pairing = Pairing(prover, form)
     yield _theorem(prover, "pairing", "", pairing.prove())
     letters = forward.letters if forward is not None else ()
-    yield _theorem(prover, "directions", "", Whole(pairing, (d.name for d in letters)).prove())
+    try:
+        found = Whole(pairing, (d.name for d in letters)).prove()
+    except Refused:
+        if whole:
+            raise
+        return
+    yield _theorem(prover, "directions", "", found)
 
 
 def _changes(form: Flows) -> Iterator[Found]:

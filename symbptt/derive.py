@@ -150,7 +150,7 @@ def prove(model: Model, steps: int | None = None, limit: int | None = WORDS,
     stages = _Stages(model, template(model))
     check_truncation(truncate, stages.closed)
     if steps is None:
-        stages.prove(truncate)
+        stages.prove(truncate, whole=True)
     else:
         check_steps(steps)
         words = steps * (steps + 1) // 2
@@ -319,8 +319,8 @@ class _Stages:
             found[theorem.left] = (theorem.right, len(self.theorems) - 1)
         return found
 
-    def prove(self, truncate: int | None) -> None:
-        """The theorems for every T, each beside the line that it proves."""
+    def prove(self, truncate: int | None, whole: bool = False) -> None:
+        """The theorems for every T, each beside the line that it proves; with `whole`, none may be missing."""
         prover = self.prover
         if self.closed is not None:
             for letter in self.closed.letters:
@@ -341,7 +341,7 @@ class _Stages:
                 self._proved("total", initial_name(member) if not member.time.terms else member.family.name,
                              prover.gradient(Adjoint(member)))
 
-        self._found(accumulated(self.template, self.closed))
+        self._found(accumulated(self.template, self.closed, whole))
         if truncate is not None and self.closed is not None:
             self._found(truncated(self.template, self.closed, int(truncate)))
 
