@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from symbptt.model.read import library
-from symbptt.program.options import MASK, PLAIN, Options
+from symbptt.program.options import AUTO, MASK, PLAIN, Options
 
 Command = Callable[..., Any]
 
@@ -29,13 +29,16 @@ ASKED = (
                       f"without NAME, {MASK}."),
     click.option("--truncate", metavar="INTEGER", type=click.IntRange(min=1),
                  help="Gradients truncated to so many uses of the weights; for the NumPy targets."),
+    click.option("--checkpoint", metavar="[STEPS]", is_flag=False, flag_value=AUTO,
+                 help="Keep states between segments of so many steps alone, and compute the others again for the "
+                      "gradient; without STEPS, segments of about the root of T."),
     click.option("--fused", metavar="[ORDER]", is_flag=False, flag_value="",
                  help="Pack parameters of gates that multiply the same operand in one array, in the order of the "
                       "gates, such as i,f,g,o; without ORDER in that of the model."),
 )
 
 
-WITHOUT_VALUE = ("--mask", "--fused")
+WITHOUT_VALUE = ("--mask", "--fused", "--checkpoint")
 """Options whose value may be left out; the next word is taken for it."""
 
 

@@ -45,7 +45,7 @@ def program(derivation: Derivation, options: Options = PLAIN, reserved: Iterable
     seen = interface.seen(given)
     return Program(given, seen, constants, sources(seen, model), objective.opaque(), interface.seen(families),
                    interface.seen(read), bodies.forward(), objective.function(), bodies.backward(),
-                   closed_form(bodies), names.batch, names.packs)
+                   closed_form(bodies), names.batch, names.packs, objective.counts(), bodies.later, bodies.starts())
 
 
 def truncatable(derivation: Derivation, uses: int) -> None:

@@ -15,6 +15,7 @@ from symbptt.program.interface import Interface
 from symbptt.program.objective import GIVEN
 from symbptt.program.options import PLAIN, Options
 from symbptt.program.plan import Plan
+from symbptt.program.segments import computed, with_gradient
 from symbptt.program.sizes import axes
 from symbptt.program.stacks import Arrays, ends, together
 from symbptt.program.stages import Stage
@@ -78,7 +79,8 @@ class _Functions:
                     body.append(Change(own, "", Entry(GIVEN, initial_name(member))))
         for e in self.model.computed:
             label = self.plan.derivation.label("model", initial_name(e.left))
-            body.append(Change(arrays.step(e.left), "", lower.rows(e.right), (label,)))
+            value = computed(initial_name(e.left), lower.rows(e.right), self.names.options)
+            body.append(Change(arrays.step(e.left), "", value, (label,)))
         for v in (*self.model.inputs, *self.model.targets):
             if v in self.plan.kept():
                 start = self.plan.lead.get(v, 0)
@@ -148,12 +150,11 @@ class _Functions:
         return self.arrays.stack(symbol, Name(work.arrays.name(self.plan.layout.place(symbol).base)))
 
     def _grads(self, work: Work, reached: set[MatrixSymbol]) -> tuple[Output, ...]:
-        targets = {v.name for v in self.model.targets}
         found = [Output(p.name, Name(self.names.gradient(p.name)), axes(p, self.names)) for p in self.model.parameters]
         found += [Output(v.name, self._adjoint(v.name, work, reached), _stack(v)) for v in self.model.inputs]
         found += [Output(v.name, Name(self.names.gradient(v.name)), ()) for v in self.model.static]
         found += [Output(initial_name(m), Name(self.names.gradient(initial_name(m))), ())
-                  for m in self.model.given if m.family.name not in targets]
+                  for m in with_gradient(self.model, self.names.options)]
         return self.interface.returned(found)
 
 

@@ -18,6 +18,7 @@ from symbptt.program.flow import Flow, behind, needed
 from symbptt.program.interface import Interface
 from symbptt.program.options import PLAIN, Options
 from symbptt.program.plan import Plan
+from symbptt.program.segments import with_gradient
 from symbptt.program.sizes import axes
 from symbptt.program.statements import Output
 from symbptt.program.values import Values
@@ -80,12 +81,11 @@ def _families(plan: Plan) -> dict[str, MatrixSymbol]:
 
 def _grads(plan: Plan, values: Values) -> tuple[Output, ...]:
     model, names = plan.model, plan.names
-    targets = {v.name for v in model.targets}
     found = [Output(p.name, Name(names.gradient(p.name)), axes(p, names)) for p in model.parameters]
     found += [Output(v.name, values.adjoint(v.name), _stack(v)) for v in model.inputs]
     found += [Output(v.name, Name(names.gradient(v.name)), ("B", v.shape[0])) for v in model.static]
     found += [Output(initial_name(m), Name(names.gradient(initial_name(m))), ("B", m.family.shape[0]))
-              for m in model.given if m.family.name not in targets]
+              for m in with_gradient(model, names.options)]
     return Interface(names).returned(found)
 
 

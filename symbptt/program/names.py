@@ -11,6 +11,7 @@ from symbptt.derivation import Derivation
 from symbptt.model.spec import initial_name
 from symbptt.program.options import PLAIN, Options
 from symbptt.program.packed import packs
+from symbptt.program.segments import LOCALS, RESERVED
 
 FIXED = ("T", "t", "L", "np", "npt", "sys", "Any", "Array", "Steps", "Loss", "Callable", "Mapping", "annotations",
          "params", "data", "states", "direct", "loss", "given", "size", "dtype", "values", "grads", "adjoints",
@@ -32,8 +33,10 @@ class Names:
 
     def __init__(self, derivation: Derivation, options: Options = PLAIN, reserved: Iterable[str] = ()) -> None:
         model, self.options = derivation.model, options
-        self._taken = {*UNAVAILABLE, *reserved}
+        self._taken = {*UNAVAILABLE, *reserved, *(LOCALS if options.checkpoint is not None else ())}
         self._given: dict[tuple[str, str], str] = {}
+        for symbol, local in RESERVED.items() if options.checkpoint is not None else ():
+            self.add("own", symbol, local)
         earlier = [initial_name(member) for member in model.initial]
         self.packs = packs(model, options.fused)
         self.turned = frozenset(str(p.name) for p in model.parameters if p.shape[1] != 1 and options.turned)

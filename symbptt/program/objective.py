@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sympy import Integer
+from sympy import Expr, Integer
 
 from symbptt.bptt.backward import weight_of
 from symbptt.derivation import Derivation, Kind
@@ -19,9 +19,10 @@ from symbptt.model.spec import LossTerm, initial_name
 from symbptt.program.array import Array, Entry, Name, Text, Time, add, call, multiply, scaled
 from symbptt.program.lower import Lowering
 from symbptt.program.names import Names
-from symbptt.program.statements import Assign, Function, LossCall, OpaqueLoss, Require, Statement
+from symbptt.program.segments import ONCE, STEPS
+from symbptt.program.statements import Assign, Function, LossCall, OpaqueLoss, Output, Require, Statement
 
-GIVEN, STATES, DIRECT = "given", "states", "direct"
+GIVEN, STATES, DIRECT, COUNTS = "given", "states", "direct", "counts"
 NOW = index(t)
 
 
@@ -59,13 +60,22 @@ def _at_end(e: Matrix) -> tuple[Matrix, bool]:
     return rebuild(e, tuple(a for a, _ in found)), True
 
 
+class _OfSegment(Lowering):
+    """The lowering of a segment, in which T is the number of steps of the whole sequence."""
+
+    def number(self, c: Expr) -> Expr:
+        """A scalar with the constants under their local names."""
+        return super().number(c.xreplace({T: STEPS}))
+
+
 class Objective:
     """The losses of a model on their way to statements."""
 
     def __init__(self, derivation: Derivation, names: Names, sent: Sent) -> None:
         self.derivation, self.model, self.names, self.sent = derivation, derivation.model, names, sent
         self.targets = {v.name for v in self.model.targets}
-        self.lower = Lowering(names)
+        self.parted = names.options.checkpoint is not None
+        self.lower = _OfSegment(names) if self.parted else Lowering(names)
         self.values: dict[Loss, Array] = {}
 
     def opaque(self) -> tuple[OpaqueLoss, ...]:
@@ -89,7 +99,10 @@ class Objective:
         return Function(tuple(body), ())
 
     def _direct(self, values: list[tuple[Matrix, bool]]) -> Array:
-        return add([call("at last", self.lower.rows(e)) if last else self.lower.rows(e) for e, last in values])
+        return add([self._at_last(self.lower.rows(e)) if last else self.lower.rows(e) for e, last in values])
+
+    def _at_last(self, value: Array) -> Array:
+        return call("at end", value, Name("ends")) if self.parted else call("at last", value)
 
     def _carrying(self, loss: Loss) -> tuple[int, ...]:
         return tuple(k for k, a in enumerate(loss.args[1:]) if a.family.name not in self.targets)
@@ -121,8 +134,14 @@ class Objective:
         for name, count in self.model.counts.items():
             local = Name(self.names.own(str(count.name)))
             mask = Name(self.lower.known[At(self.model.families[name], t)])
-            yield Assign(local, call("count", Text(str(name)), mask),
-                         (self.derivation.label("count", name),))
+            counted = Entry(COUNTS, name) if self.parted else call("count", Text(str(name)), mask)
+            yield Assign(local, counted, (self.derivation.label("count", name),))
+
+    def counts(self) -> Function:
+        """Σ_t m_t of each sample, by the name of the mask, over all steps."""
+        results = tuple(Output(name, call("count", Text(name), call("in one dtype", Entry(GIVEN, name))), ("B", "1"))
+                        for name in map(str, self.model.counts))
+        return Function((), (results,))
 
     def _required(self) -> Iterator[Statement]:
         """What the model assumes of its targets, where they count."""
@@ -131,7 +150,8 @@ class Objective:
                 for a in term.loss.args[1:]:
                     if a.family == target:
                         mask = None if term.mask is None else Name(self.lower.known[At(term.mask, t)])
-                        yield Require(str(target.name), Name(self.lower.known[a]), mask, term.reduce == "last")
+                        yield Require(str(target.name), Name(self.lower.known[a]), mask, term.reduce == "last",
+                                      self.parted)
 
     def _called(self, loss: Loss) -> LossCall:
         values, count, tail = self._named(loss)
@@ -166,14 +186,17 @@ class Objective:
         yield Assign(total, add(timed), (label,))
         for term in self.model.losses:
             if term.reduce == "once":
-                yield Assign(total, call("and", total, self._weighted(term)), (label,))
+                value = self._weighted(term)
+                if self.parted:
+                    value = scaled(self.lower.number(ONCE), value)
+                yield Assign(total, call("and", total, value), (label,))
 
     def _weighted(self, term: LossTerm) -> Array:
         value = self.values[term.loss]
         if term.mask is not None:
             value = multiply([Name(self.lower.known[At(term.mask, t)]), value])
         if term.reduce == "last":
-            value = call("at last", value)
+            value = self._at_last(value)
         return scaled(self.lower.number(weight_of(term, T, self.model.counts)), value)
 
 

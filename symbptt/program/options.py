@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
 from typing import ClassVar
@@ -10,6 +11,9 @@ from typing import ClassVar
 class OptionError(ValueError):
     """An option that does not exist, that a target cannot follow or that says nothing for a model."""
 
+
+AUTO = "auto"
+"""The steps of a segment where no number is given: about the root of T."""
 
 MASK = "mask"
 """What the mask of padding is called unless it gets a name."""
@@ -21,8 +25,9 @@ class Options:
     side from which a matrix of parameters multiplies, W @ x, or x @ W with an array (columns, rows); dtype: that of all
     arrays, or None for that of what is given; schedule: how linear recurrences run; fused: the order of the gates whose
     parameters come in one array, empty for that of the model, None for arrays of their own; mask: the name in
-    data of a mask (T, B) of sequences that are padded at the end; truncate: how many
-    uses of the weights the gradients count of each loss, None for all.
+    data of a mask (T, B) of sequences that are padded at the end; truncate: how many uses of the weights the gradients
+    count of each loss, None for all; checkpoint: how many steps a segment has of which states are computed again, AUTO
+    for the root of T, None where all states are kept.
     """
 
     layout: str = "TBD"
@@ -32,6 +37,7 @@ class Options:
     fused: tuple[str, ...] | None = None
     mask: str | None = None
     truncate: int | None = None
+    checkpoint: int | str | None = None
 
     CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {
         "layout": ("TBD", "BTD"), "weights": ("left", "right"), "dtype": ("float32", "float64"),
@@ -45,8 +51,12 @@ class Options:
                 raise OptionError(f"--{name} {value}: there is no such {name}; there are {', '.join(choices)}")
         object.__setattr__(self, "fused", _listed(self.fused))
         object.__setattr__(self, "mask", _named(self.mask))
+        object.__setattr__(self, "checkpoint", _length(self.checkpoint))
         if self.truncate is not None and (type(self.truncate) is not int or self.truncate < 1):
             raise OptionError(f"--truncate {self.truncate}: it counts uses of the weights and must be an integer ≥ 1")
+        if self.truncate is not None and self.checkpoint is not None:
+            raise OptionError(f"--checkpoint {self.checkpoint} --truncate {self.truncate}: what is truncated runs over "
+                              "windows that need the states of all steps; ask for one of them")
 
     def _absent(self, name: str) -> tuple[None, ...]:
         """None, where that is what an option is when it is left out."""
@@ -98,6 +108,23 @@ def _listed(value: object) -> tuple[str, ...] | None:
 def _named(value: object) -> object:
     """The name of the mask; True is the one that it has by itself."""
     return (MASK if value else None) if isinstance(value, bool) else value
+
+
+def _length(value: object) -> object:
+    """The steps of a segment; True, or nothing said, is AUTO.
+
+    Raises:
+        OptionError: it is no number of steps.
+    """
+    if value is None or value is False:
+        return None
+    if value is True or value == AUTO:
+        return AUTO
+    number = int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value) else value
+    if type(number) is not int or number < 1:
+        raise OptionError(f"--checkpoint {value}: it is the number of steps of a segment and must be an integer ≥ 1, "
+                          f"or {AUTO} for about the root of T")
+    return number
 
 
 def _written(value: object) -> str:

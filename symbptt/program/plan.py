@@ -17,6 +17,7 @@ from symbptt.program.names import Names
 from symbptt.program.normal import Normal, Row, members, offset
 from symbptt.program.options import PLAIN, Options
 from symbptt.program.saved import saved
+from symbptt.program.segments import with_gradient
 from symbptt.program.stages import Hoist, Named, Shared, Stage, inlined, needed, product, stages
 from symbptt.program.statements import names_in
 from symbptt.program.system import Initial, Systems, Term
@@ -93,8 +94,7 @@ class Plan:
                         for (m, i), e in zip(initial.items(), changed, strict=True)}
 
     def _with_gradient(self, member: At, terms: Terms) -> bool:
-        targets = {v.name for v in self.model.targets}
-        if member in self.model.given and member.family.name not in targets:
+        if member in with_gradient(self.model, self.names.options):
             return True
         key = self.names.gradient(initial_name(member))
         once = [x.value for found, _ in terms.values() for x in found if not x.every_step]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from sympy import MatrixSymbol
@@ -19,6 +20,7 @@ from symbptt.program.interface import Interface
 from symbptt.program.lower import Lowering
 from symbptt.program.names import Names
 from symbptt.program.objective import DIRECT, GIVEN, NOW, STATES, Sent
+from symbptt.program.segments import computed, in_first, sent_later, with_gradient
 from symbptt.program.sizes import axes
 from symbptt.program.statements import (
     Assign,
@@ -50,6 +52,7 @@ class Bodies:
         self.model = derivation.model
         self.lower, self.interface = Lowering(names), Interface(names)
         self.sent = Sent(derivation)
+        self.later = sent_later(derivation, names.options)
 
     def forward(self) -> Function:
         """The equations, in the order of one step."""
@@ -70,8 +73,15 @@ class Bodies:
 
     def _computed(self, used: Iterable[str]) -> list[Statement]:
         """The values before the first step that equations define, of the families among the used names."""
-        return [Assign(Name(self.names.own(key)), self.lower.stored(e.right), (self.derivation.label("model", key),))
+        return [Assign(Name(self.names.own(key)), computed(key, self.lower.stored(e.right), self.names.options),
+                       (self.derivation.label("model", key),))
                 for e in self.model.computed for key in (initial_name(e.left),) if self.names.own(e.name) in used]
+
+    def starts(self) -> Function:
+        """The values before the first step that equations define, by their keys."""
+        keys = [initial_name(e.left) for e in self.model.computed]
+        results = tuple(Output(key, Name(self.names.own(key)), ()) for key in keys)
+        return Function(tuple(self._computed([*map(self.names.own, self.model.defined)])), (results,))
 
     def _earlier(self, name: str) -> tuple[Array, ...]:
         return tuple(Entry(GIVEN, initial_name(m)) if m in self.model.given else Name(self.names.own(initial_name(m)))
@@ -93,7 +103,7 @@ class Bodies:
         """The direct gradients among the used names."""
         wanted, ahead = frozenset(used), later or {}
         return [Read(Name(self.names.direct(name)), Entry(DIRECT, name), (), ahead.get(name, 0))
-                for name in self.sent.by_family if self.names.direct(name) in wanted]
+                for name in dict.fromkeys((*self.sent.by_family, *self.later)) if self.names.direct(name) in wanted]
 
     def backward(self) -> Function:
         """The recursion: every adjoint once, downward in time; gradients of parameters summed on the way."""
@@ -112,18 +122,29 @@ class Bodies:
         head += [g.start for g in gathered if g.start is not None]
         return Function((*head, Loop("t", index(T), Index(1), tuple(body), down=True), *initial, *once), results)
 
-    def _with_gradient(self) -> list[At]:
-        """The given values before the first step that are no targets."""
-        targets = {v.name for v in self.model.targets}
-        return [m for m in self.model.given if m.family.name not in targets]
-
     def _wanted(self, member: At, needed: Iterable[str]) -> bool:
-        return member in self._with_gradient() or self.names.gradient(initial_name(member)) in needed
+        return member in with_gradient(self.model, self.names.options) or self.names.gradient(initial_name(member)) in needed
 
     def _adjoint(self, name: str) -> Statement:
+        if self.names.options.checkpoint is not None:
+            return self._adjoint_of_segment(name)
         lines = [a for a in self.derivation.of_kind("boundary", "adjoint") if a.name == name]
         steps = [(self._case(line), (self._adjoint_step(name, line),)) for line in lines]
         return steps[0][1][0] if len(steps) == 1 else Branch(tuple(steps))
+
+    def _adjoint_of_segment(self, name: str) -> Statement:
+        """The same where later segments may send something: at every step all that comes from steps up to the last."""
+        lines = [a for a in self.derivation.of_kind("adjoint", "boundary") if a.name == name]
+        whole = next(line for line in lines if line.kind == "adjoint")
+        edges = list(dict.fromkeys(e for line in (whole, *lines) for e in line.edges))
+        ahead = {e: 0 if e.through is None else (e.through.time - t).const for e in edges}
+        cases: list[tuple[Condition | None, tuple[Statement, ...]]] = []
+        for left in sorted({0, *ahead.values()}):
+            kept = replace(whole, edges=tuple(e for e in edges if ahead[e] <= left))
+            upper = min((k for k in ahead.values() if k > left), default=None)
+            condition = None if upper is None else Condition(NOW, ">", index(T) - upper)
+            cases.append((condition, (self._adjoint_step(name, kept),)))
+        return cases[0][1][0] if len(cases) == 1 else Branch(tuple(cases))
 
     def _case(self, line: Line) -> Condition | None:
         """The times of a line, given that those of the lines before it, which are later, are excluded."""
@@ -143,6 +164,8 @@ class Bodies:
             value = edge.value if edge.through is not None else Direct(member)
             if edge.through is not None or value not in found:
                 found.append(value)
+        if member.family.name in self.later and Direct(member) not in found:
+            found.append(Direct(member))
         return found
 
     def _gathered(self, symbol: MatrixSymbol) -> _Gathered:
@@ -153,7 +176,8 @@ class Bodies:
                        () if line.edges else (line.label,))
         every_step = [e.through is not None and bool(e.through.time.terms) for e in line.edges]
         timed = [e.value for e, each in zip(line.edges, every_step, strict=True) if each]
-        once = [e.value for e, each in zip(line.edges, every_step, strict=True) if not each]
+        once = [in_first(e.value, self.names.options) for e, each in zip(line.edges, every_step, strict=True)
+                if not each]
         added = [list(self._added(target, plus(values), symbol, line.label)) if values else []
                  for values in (timed, once)]
         if not added[0] and len(added[1]) == 1 and added[1][0].target == target:
@@ -178,7 +202,8 @@ class Bodies:
         groups: dict[int, list[Matrix]] = {}
         for edge in line.edges if line is not None else ():
             if edge.through is not None:
-                groups.setdefault(substitute(edge.through, now).time.const, []).append(substitute(edge.value, now))
+                time, value = substitute(edge.through, now).time.const, substitute(edge.value, now)
+                groups.setdefault(time, []).append(value if time > 0 else in_first(value, self.names.options))
         labels = (line.label,) if line is not None else ()
         first = self.lower.stored(plus(groups.pop(1, []), like=member))
         found: list[Statement] = [Assign(target, call("copy", first) if isinstance(first, Member) else first, labels)]
@@ -193,7 +218,7 @@ class Bodies:
                   for v in self.model.inputs]
         found += [Output(v.name, Name(self.names.gradient(v.name)), ("B", v.shape[0])) for v in self.model.static]
         return (*found, *(Output(initial_name(m), Name(self.names.gradient(initial_name(m))),
-                                 ("B", m.family.shape[0])) for m in self._with_gradient()))
+                                 ("B", m.family.shape[0])) for m in with_gradient(self.model, self.names.options)))
 
     def _adjoints(self, reached: set[str]) -> tuple[Output, ...]:
         return tuple(Output(name, self._stacked(name, e.left.family, reached), ("T", "B", e.left.shape[0]))

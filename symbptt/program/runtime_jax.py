@@ -377,3 +377,25 @@ def _spoiled(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """Data with padding that is no number."""
     stacks = [key for key, axes in DATA.items() if "T" in axes and key != name]
     return {**data, **{key: jnp.where(data[name][..., None] != 0, data[key], jnp.nan) for key in stacks}}
+
+
+def _at_end(stack: Array, ends: bool) -> Array:
+    """The stack with zeros before the last step of all, which it holds or not."""
+    return _at_last(stack) if ends else jnp.zeros_like(stack)
+
+
+def _added(stack: Array, axis: int, step: int, value: Array) -> Array:
+    """A stack with a value added at one step."""
+    return stack.at[:, step].add(value) if axis else stack.at[step].add(value)
+
+
+def _put(whole: Array | None, axis: int, first: int, T: int, part: Array) -> Array:
+    """A stack of T steps with a part of them from a step on; a new one if there is none."""
+    if whole is None:
+        whole = jnp.zeros([T if k == axis else n for k, n in enumerate(part.shape)], part.dtype)
+    return jax.lax.dynamic_update_slice_in_dim(whole, part, first, axis)
+
+
+def _zeros_like(stack: Array) -> Array:
+    """Zeros in the shape and dtype of a stack."""
+    return jnp.zeros_like(stack)

@@ -256,3 +256,31 @@ def _kept_slopes(slopes: Array) -> tuple[Array, Array]:
     for t in range(len(slopes)):
         np.moveaxis(kept, axis + 1, 1)[t + TRUNCATE :, t] = 0
     return kept.sum(axis=0), abs(kept).sum(axis=0)
+
+
+def _at_end(stack: Array, ends: bool) -> Array:
+    """The stack with zeros before the last step of all, which it holds or not."""
+    last = np.zeros_like(stack)
+    if ends:
+        last[-1] = stack[-1]
+    return last
+
+
+def _added(stack: Array, axis: int, step: int, value: Array) -> Array:
+    """A stack with a value added at one step."""
+    found = stack.copy()
+    np.moveaxis(found, axis, 0)[step] += value
+    return found
+
+
+def _put(whole: Array | None, axis: int, first: int, T: int, part: Array) -> Array:
+    """A stack of T steps with a part of them from a step on; a new one if there is none."""
+    if whole is None:
+        whole = np.empty([T if k == axis else n for k, n in enumerate(part.shape)], part.dtype)
+    np.moveaxis(whole, axis, 0)[first : first + part.shape[axis]] = np.moveaxis(part, axis, 0)
+    return whole
+
+
+def _zeros_like(stack: Array) -> Array:
+    """Zeros in the shape and dtype of a stack."""
+    return np.zeros(stack.shape, stack.dtype)

@@ -377,3 +377,28 @@ def _spoiled(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """Data with padding that is no number."""
     stacks = [key for key, axes in DATA.items() if "T" in axes and key != name]
     return {**data, **{key: torch.where(data[name][..., None] != 0, data[key], torch.nan) for key in stacks}}
+
+
+def _at_end(stack: Tensor, ends: bool) -> Tensor:
+    """The stack with zeros before the last step of all, which it holds or not."""
+    return _at_last(stack) if ends else torch.zeros_like(stack)
+
+
+def _added(stack: Tensor, axis: int, step: int, value: Tensor) -> Tensor:
+    """A stack with a value added at one step."""
+    found = stack.clone()
+    found.select(axis, step).add_(value)
+    return found
+
+
+def _put(whole: Tensor | None, axis: int, first: int, T: int, part: Tensor) -> Tensor:
+    """A stack of T steps with a part of them from a step on; a new one if there is none."""
+    if whole is None:
+        whole = part.new_empty([T if k == axis else n for k, n in enumerate(part.shape)])
+    whole.narrow(axis, first, part.shape[axis]).copy_(part)
+    return whole
+
+
+def _zeros_like(stack: Tensor) -> Tensor:
+    """Zeros in the shape and dtype of a stack."""
+    return torch.zeros_like(stack)

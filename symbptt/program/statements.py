@@ -96,12 +96,15 @@ class LossCall:
 
 @dataclass(frozen=True)
 class Require:
-    """Refuse a target whose entries do not add up to one where it counts: where its mask is not 0, or at T alone."""
+    """Refuse a target whose entries do not add up to one where it counts: where its mask is not 0, or at T alone, which
+    a segment may hold or not.
+    """
 
     key: str
     stack: Name
     mask: Name | None
     last: bool
+    parted: bool = False
 
 
 @dataclass(frozen=True)
@@ -245,6 +248,8 @@ class Program:
     """An array program: the variables, constants by key and local name, how sizes are read off, the four functions.
 
     variables are what the functions read; given is what callers hand in instead, families what they get back;
+    counts gives the sums of the masks and starts the values before the first step that equations define, later names the
+    families to which later segments of steps send something;
     packs are the arrays among it that hold several of the variables.
     """
 
@@ -261,6 +266,9 @@ class Program:
     closed: Function | None
     batch: str
     packs: tuple[Pack, ...] = ()
+    counts: Function = Function((), ((),))
+    later: tuple[str, ...] = ()
+    starts: Function = Function((), ((),))
 
 
 def names_in(e: object) -> frozenset[str]:

@@ -19,6 +19,7 @@ from symbptt.expr.nodes import Adjoint, At, Direct, Hadamard, Matrix, Times
 from symbptt.expr.walk import visit
 from symbptt.program.names import Names
 from symbptt.program.normal import NOW, Normal, Row, by_table, offset, shifted, swapped
+from symbptt.program.segments import in_first, sent_later
 from symbptt.program.words import Word, rebuilt, words
 
 
@@ -58,6 +59,7 @@ class Systems:
         for name, symbol in self.model.families.items():
             self.adjoints[name] = self._symbol(names.adjoint(name), symbol)
             self.directs[name] = self._symbol(names.direct(name), symbol)
+        self.later = sent_later(derivation, names.options)
         self.light: dict[Matrix, Matrix] = {}
         self.normal = self.fresh_normal()
 
@@ -112,6 +114,8 @@ class Systems:
                     found.append(direct)
             else:
                 found.append(self.message(edge))
+        if family.name in self.later and direct not in found:
+            found.append(direct)
         return found
 
     def message(self, edge: Edge) -> Matrix:
@@ -137,6 +141,8 @@ class Systems:
         for e in self.model.order:
             member = At(self.model.families[e.name], NOW)
             edges = self._edges(e.name)
+            if e.name in self.later:
+                continue
             values = {Direct(member) if a.through is None else a.value for a in edges}
             if len(values) == 1 and all(a.through is None or a.through.time == NOW for a in edges):
                 (whole,) = values
@@ -167,7 +173,7 @@ class Systems:
         line = next((a for a in self.derivation.of_kind("initial") if a.left == Adjoint(member)), None)
         edges = [e for e in line.edges if e.through is not None] if line is not None else []
         timed_edges = [e for e in edges if e.through is not None and e.through.time.terms]
-        once = [self.letters(e.value) for e in edges if e not in timed_edges]
+        once = [in_first(self.letters(e.value), self.names.options) for e in edges if e not in timed_edges]
         return Initial(member, tuple(map(self.message, timed_edges)), tuple(once),
                        (line.label,) if line is not None else ())
 
@@ -180,7 +186,7 @@ class Systems:
         for edge in line.edges:
             timed_edge = edge.through is not None and bool(edge.through.time.terms)
             if not timed_edge:
-                yield Term(edge.value, False)
+                yield Term(in_first(edge.value, self.names.options), False)
                 continue
             value = self.letters(edge.value)
             if value.shape[1] == 1 and value.shape[0] != 1:

@@ -17,6 +17,7 @@ from symbptt.program.joined import Joined
 from symbptt.program.normal import offset, swapped
 from symbptt.program.objective import DIRECT, GIVEN, STATES
 from symbptt.program.plan import Plan
+from symbptt.program.segments import computed
 from symbptt.program.stages import Hoist, Stage
 from symbptt.program.statements import Assign, Carried, Scan, Statement
 from symbptt.program.system import Initial, Term
@@ -132,7 +133,8 @@ class Values:
             else:
                 local = self.names.own(initial_name(member))
                 label = self.plan.derivation.label("model", initial_name(member))
-                self._say(Name(local), self.once.stored(equation.right), (label,))
+                value = computed(initial_name(member), self.once.stored(equation.right), self.names.options)
+                self._say(Name(local), value, (label,))
             self.found[key] = Name(local)
         return self.found[key]
 

@@ -61,6 +61,8 @@ NUMPY = Library("numpy", {
     "put among": "_placed({0}, {1}, {2})",
     "put among rows": "_placed({0}, {1}, {2}, axis=-2)",
     "at last": "_at_last({0})",
+    "at end": "_at_end({0}, {1})",
+    "unless given": "given.get({0}, {1})",
     "empty": "np.empty({shape}, dtype)",
     "as rows": "{0:atom}.reshape({1}, {2})",
     "steps": "{0:atom}[{1}:{2}]",

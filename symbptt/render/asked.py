@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from symbptt.program.options import Options
+from symbptt.program.options import AUTO, Options
 from symbptt.program.packed import Pack
 
 
@@ -39,6 +39,13 @@ def words(options: Options, packs: Iterable[Pack]) -> Iterator[str]:
                "recursion runs over windows of so many steps, which begin with states that are given. The check "
                "compares all gradients for TRUNCATE = T, and for 1 or 2 uses the truncated ones with complex steps "
                "through windows.")
+    if options.checkpoint is not None:
+        length = "about the root of T" if options.checkpoint == AUTO else str(options.checkpoint)
+        yield (f"Asked for: states kept between segments of {length} steps alone (CHECKPOINT) by value_and_grad. The "
+               "segments are computed again from these, the last first, so that memory holds the states of one "
+               "segment; what a segment sends to the values before it is added to what the losses send there. A loss that is "
+               "passed gets the stacks of one segment at a time. forward and backward hold all steps. The check "
+               "compares the gradients for segments of one, of two and of all steps.")
 
 
 SPLIT = {"numpy": "np.split({0}, len(parts){1})", "torch": "{0}.chunk(len(parts){1})",

@@ -114,7 +114,7 @@ class Functional(Parted):
         template = environment().get_template(f"{self.target}/module.py.jinja")
         parts = self.parts()
         helpers = carried(template.render(**parts, helpers=[], by_time=False), edits(self.options, self.target),
-                          (f"runtime_{self.target}", "runtime_shared"))
+                          (f"runtime_{self.target}", "runtime_segments", "runtime_shared"))
         return template.render(**parts, helpers=helpers, by_time=True)
 
     def parts(self) -> dict[str, object]:
@@ -122,11 +122,9 @@ class Functional(Parted):
         forward = self.flow.forward
         read = [v for v in self.made.read_by_losses if v.key in self.model.defined]
         return {**self.common(),
-                "library": self.target, "array": self.array, "namespace": self.namespace,
+                "library": self.target, "namespace": self.namespace,
                 # The square root of the distance from one to the next number.
                 "close": {"float32": "3e-4", "float64": "1e-8"}.get(self.options.dtype or ""),
-                "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
-                "states_inside": "_swapped(states)" if self.options.samples_first else "states",
                 "arrays": f"{self.array.lower()}s",
                 "differentiable": bool(read), "outputs": quoted([v.key for v in read]), "returned": self._listed(read),
                 "forward": [indented("given, size = _read(params, data, LOSS_ONLY)", 1),

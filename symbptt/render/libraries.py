@@ -9,7 +9,8 @@ OWN = {name: pattern for name, pattern in {**NUMPY.functions, **NUMPY.maps}.item
 
 COMMON = {
     **{name: OWN[name] for name in ("dot", "apply", "outer", "blocks of samples", "put among", "put among rows",
-                                    "at last", "count", "stack")},
+                                    "at last", "at end", "count", "stack")},
+    "unless given": NUMPY.functions["unless given"],
     "elementwise power": NUMPY.functions["elementwise power"],
     "only row": NUMPY.functions["only row"],
     "as a column": NUMPY.functions["as a column"],

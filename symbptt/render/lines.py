@@ -78,6 +78,7 @@ class Block:
     def require(self, e: s.Require, depth: int) -> Iterator[str]:
         """A check of a target."""
         stack = f"{e.stack.text}[-1:]" if e.last else e.stack.text
+        stack += f" if ends else {e.stack.text}[:0]" if e.last and e.parted else ""
         counted = f", {e.mask.text}" if e.mask is not None else ""
         yield indented(f'_require_sum_one("{e.key}", {stack}{counted})', depth)
 

@@ -52,8 +52,6 @@ class _Fast(Parted):
         forward, gradients = self._part(fast.forward, []), self.gradients(fast.backward)
         return {**self.common(), "recurs": recurs,
                 "schedule": self.options.schedule,
-                "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
-                "states_inside": "_swapped(states)" if self.options.samples_first else "states",
                 "forward_steps": forward, "gradients": gradients,
                 "quiet_forward": _quiet(forward), "quiet_backward": _quiet(gradients),
                 "empty": self._part(fast.empty, self.listed("return", fast.empty.results)),

@@ -14,7 +14,7 @@ from symbptt.model.spec import LossTerm, initial_name
 from symbptt.program.build import program
 from symbptt.program.carry import carried
 from symbptt.program.edits import brought_inside, edits
-from symbptt.program.options import PLAIN, Options
+from symbptt.program.options import AUTO, PLAIN, Options
 from symbptt.program.statements import Function, Output, Program, SizeSource, Variable
 from symbptt.render import asked
 from symbptt.render.arrays import NUMPY, WIDTH, Writer, size
@@ -80,17 +80,35 @@ class Module:
             "first": f"{made.batch}, T" if self.options.samples_first else f"T, {made.batch}",
             "first_step": "the steps along the second axis, index 0 for t = 1" if self.options.samples_first else
             "index 0 for t = 1",
-            "dtype": self.options.dtype, "truncate": self.options.truncate,
+            "array": self.array, "dtype": self.options.dtype, "truncate": self.options.truncate,
+            "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
+            "states_inside": "_swapped(states)" if self.options.samples_first else "states",
+            **self._segments(),
             "checks": [*CHECKED.values(), *self.padded()],
             "inside": list(asked.inside(self.options, self.library)) if brought_inside(self.options) else [],
             "unrolled": self._unrolled(), "objective": self._objective(), "states": self._listed(made.families),
             "direct": self._listed(made.read_by_losses),
             "opaque": made.losses, "only": made.losses[0].name if len(made.losses) == 1 else None,
             "named": self._named(), "drawn": list(self._drawn()), "kinks": bool(self._kinked()),
-            "with_gradient": [f'"{r.key}"' for r in made.backward.results[0]],
+            "with_gradient": [f'"{r.key}"' for r in made.backward.results[0] if r.key not in self._computed()],
             "linear": self._linear(),
             "sizes": [_source(s, self.spared) for s in made.sizes], "shapes": list(self._shapes()),
             "steps": 4 + min(max(self.model.lags.values(), default=0), 8)}
+
+    def _computed(self) -> list[str]:
+        """The values before the first step that equations define."""
+        return [initial_name(e.left) for e in self.model.computed]
+
+    def _segments(self) -> dict[str, object]:
+        """What the template places where states are kept between segments alone."""
+        if self.options.checkpoint is None:
+            return {"checkpoint": None, "computed": []}
+        lines = {"counts": self.made.counts, "starts": self.made.starts}
+        found = {name: self._body(function, [], list(self._result("return", function.results[0])), read="")
+                 for name, function in lines.items()}
+        asked_for = self.options.checkpoint
+        return {"checkpoint": asked_for, "length": None if asked_for == AUTO else asked_for,
+                "computed": self._computed(), **found}
 
     def _linear(self) -> bool:
         """Whether gradients are linear in what the losses send at the steps; a regulariser adds to them."""
@@ -125,7 +143,8 @@ class Module:
 
     def _forward(self) -> list[str]:
         function = self.made.forward
-        return self._body(function, [], list(self._result("return", function.results[0])))
+        return self._body(function, [], list(self._result("return", function.results[0])),
+                          "" if self.options.checkpoint else "params, data, LOSS_ONLY")
 
     def _unrolled(self) -> list[str]:
         made = moved(self.made.forward)
@@ -133,6 +152,8 @@ class Module:
 
     def _objective(self) -> list[str]:
         function, start = self.made.objective, [f"direct: dict[str, {self.array}] = {{}}"]
+        if self.options.checkpoint is not None:
+            return self._body(function, start, [indented("return values, direct", 1)], read="")
         if self.options.samples_first:
             start += ["states = _swapped(states)"] if "states" in function.uses else []
             return self._body(function, start, [indented("return values, _swapped(direct)", 1)], "params, data")
@@ -142,7 +163,7 @@ class Module:
         grads, adjoints = self.made.backward.results
         results = [*self._result("grads =", grads), *self._result("adjoints =", adjoints),
                    indented("return grads, adjoints", 1)]
-        if self.options.truncate is not None:
+        if self.options.truncate is not None or self.options.checkpoint is not None:
             return self._body(self.made.backward, [], results, read="")
         return self._body(self.made.backward, [*CHECKED.values(), *self.padded()], results)
 
@@ -159,7 +180,7 @@ class Module:
               read: str = "params, data, LOSS_ONLY") -> list[str]:
         """Statements with, in front, what they read and, behind, what they return."""
         lines = [*self.block.lines(function.body), *results]
-        used = set(re.findall(r"\w+", "\n".join([*checks, *lines])))
+        used = set(re.findall(r"(?<!\.)\b\w+", "\n".join([*checks, *lines])))
         return [*(indented(line, 1) for line in self._head(checks, used, function.uses, read)), "", *lines]
 
     def _head(self, checks: list[str], used: set[str], variables: frozenset[str], read: str) -> Iterator[str]:
@@ -173,7 +194,7 @@ class Module:
 
     def _lengths(self, used: set[str]) -> Iterator[str]:
         if self.made.batch in used:
-            yield f'T, {self.made.batch} = given["{self.clock}"].shape[:2]'
+            yield f'{"T" if "T" in used else "_"}, {self.made.batch} = given["{self.clock}"].shape[:2]'
         elif "T" in used:
             yield f'T = len(given["{self.clock}"])'
         if "dtype" in used:
@@ -219,10 +240,14 @@ class Module:
         yield from _table("DIRECT", shapes, entries(self.made.read_by_losses))
         constants = [f'"{key}": {0.7 + 0.1 * (k % 3):.1f}' for k, (key, _) in enumerate(self.made.constants)]
         yield from _table("CONSTANTS", "dict[str, float]", constants)
-        if self.options.truncate is not None:
+        if self.options.truncate is not None or self.options.checkpoint is not None:
             yield "# The family and the steps back of what stands before the first step."
-            earlier = [f'"{initial_name(m)}": ("{m.family.name}", {-m.time.const})' for m in self.model.given]
+            earlier = [f'"{initial_name(m)}": ("{m.family.name}", {-m.time.const})'
+                       for m in (self.model.given if self.options.checkpoint is None else self.model.initial)]
             yield from _table("EARLIER", "dict[str, tuple[str, int]]", earlier)
+        if self.options.checkpoint is not None:
+            yield "# The families to which a later segment of steps sends something."
+            yield f"CARRIED: tuple[str, ...] = {quoted([*self.made.later])}"
         yield f"TARGETS: tuple[str, ...] = {quoted(self.targets)}"
         yield f"LOSS_ONLY: tuple[str, ...] = {quoted(self.spared)}"
         yield f'CLOCK = "{self.clock}"'

@@ -46,7 +46,7 @@ class Parted(Module):
         # The T of a transpose is no number of steps.
         used = set(re.findall(r"(?<!\.)\b\w+", "\n".join(lines)))
         rows = "N" in used
-        head = [*self._lengths(used | {self.made.batch} if rows else used),
+        head = [*self._lengths(used | {self.made.batch, "T"} if rows else used),
                 *self._given(used, (whole or function).uses)]
         head += [f"N = T * {self.made.batch}"] if rows else []
         return [*(indented(line, 1) for line in head), *lines]

@@ -72,10 +72,12 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
     _document(TEXT),
     _document(LATEX),
     _document(MARKDOWN),
-    _program("numpy", ".py", numpy_fast, "layout", "weights", "dtype", "schedule", "fused", "mask", "truncate"),
-    _program("numpy-textbook", ".py", numpy_program, "layout", "weights", "dtype", "fused", "mask", "truncate"),
-    _program("torch", ".py", torch_program, "layout", "weights", "dtype", "fused", "mask"),
-    _program("jax", ".py", jax_program, "layout", "weights", "dtype", "fused", "mask"),
+    _program("numpy", ".py", numpy_fast, "layout", "weights", "dtype", "schedule", "fused", "mask", "truncate",
+             "checkpoint"),
+    _program("numpy-textbook", ".py", numpy_program, "layout", "weights", "dtype", "fused", "mask", "truncate",
+             "checkpoint"),
+    _program("torch", ".py", torch_program, "layout", "weights", "dtype", "fused", "mask", "checkpoint"),
+    _program("jax", ".py", jax_program, "layout", "weights", "dtype", "fused", "mask", "checkpoint"),
 )}
 """Every target by name, a row each."""
 
