@@ -123,7 +123,8 @@ class Bodies:
         return Function((*head, Loop("t", index(T), Index(1), tuple(body), down=True), *initial, *once), results)
 
     def _wanted(self, member: At, needed: Iterable[str]) -> bool:
-        return member in with_gradient(self.model, self.names.options) or self.names.gradient(initial_name(member)) in needed
+        return (member in with_gradient(self.model, self.names.options)
+                or self.names.gradient(initial_name(member)) in needed)
 
     def _adjoint(self, name: str) -> Statement:
         if self.names.options.checkpoint is not None:

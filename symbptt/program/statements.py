@@ -248,8 +248,8 @@ class Program:
     """An array program: the variables, constants by key and local name, how sizes are read off, the four functions.
 
     variables are what the functions read; given is what callers hand in instead, families what they get back;
-    counts gives the sums of the masks and starts the values before the first step that equations define, later names the
-    families to which later segments of steps send something;
+    counts gives the sums of the masks and starts the values before the first step that equations define, later names
+    the families to which later segments of steps send something;
     packs are the arrays among it that hold several of the variables.
     """
 
