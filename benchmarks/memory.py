@@ -3,7 +3,7 @@
     python -m benchmarks.memory [--T 100 1000 4000] [--models linear elman lstm gru]
 
 The peak is that of tracemalloc over one call of value_and_grad, to which NumPy reports its arrays; what is given stands
-before it. The stacks that the gradient needs are those that the program without an option keeps from forward to backward
+before it. The stacks that the gradient needs are those that the program without the option keeps from forward on
 (states, and products that are not made again), what the loss sends, the deltas of all steps that the gradients of
 weights sum over, and the gradient of the inputs that is returned; each is counted by the bytes of its array.
 """
@@ -58,8 +58,8 @@ def loaded(model: str, **options: Any) -> Any:
 
 
 def squared(o: Any, y: Any) -> tuple[Any, Any]:
-    """The loss, half the squared distance; no stack beside its gradient."""
-    apart = o - y
+    """The loss, half the squared distance to the first entry of the target; no stack beside its gradient."""
+    apart = o - y[..., :1]
     return np.einsum("tbq,tbq->tb", apart, apart) / 2, apart
 
 
@@ -78,19 +78,13 @@ def given(module: Any, T: int) -> tuple[dict[str, Any], dict[str, Any]]:
 def peak(module: Any, T: int) -> int:
     """The most bytes that one call holds, beside what it is given."""
     params, data = given(module, T)
-    loss = loss_of(module)
-    module.value_and_grad(*given(module, 2), loss)
+    module.value_and_grad(*given(module, 2), squared)
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    module.value_and_grad(params, data, loss)
+    module.value_and_grad(params, data, squared)
     found = tracemalloc.get_traced_memory()[1] - before
     tracemalloc.stop()
     return found
-
-
-def loss_of(module: Any) -> Any:
-    """A loss for the outputs and targets of a module, of whatever size the latter are."""
-    return lambda o, y: squared(o, y[..., :1])
 
 
 def stacks(module: Any, T: int) -> int:
@@ -99,7 +93,7 @@ def stacks(module: Any, T: int) -> int:
     read, size = module._read(params, data)
     buffers: dict[str, Any] = {}
     arrays = module._forward(params, read, size, buffers)
-    _, direct = module._objective(params, data, module._states(read, size, arrays), {"l": loss_of(module)})
+    _, direct = module._objective(params, data, module._states(read, size, arrays), {"l": squared})
     grads, _ = module._backward(params, read, size, arrays, direct, every=False, buffers=buffers)
     deltas = [array for array in buffers["backward"][1] if len(array) >= T]
     returned = [gradient for name, gradient in grads.items() if "T" in module.DATA.get(name, ())]

@@ -45,15 +45,10 @@ INSIDE: tuple[Edit, ...] = (
 """Arrays that are read are brought into the form of the functions."""
 
 
-SEGMENTS: dict[str, tuple[Edit, ...]] = {
-    "numpy": (),
-    "torch": (("_reached", ".copy()", ".clone()"),),
-    # Else the compiler would find that a segment has been computed before, and keep it.
-    "jax": (("_in_segments", "        kept, states =",
-             "        barrier: Any = jax.lax.optimization_barrier\n"
-             "        window, later = barrier((window, later))\n        kept, states ="),),
-}
-"""How what all libraries share is written in one of them."""
+SEGMENTS: tuple[Edit, ...] = (
+    ("_reached", ".copy()", ".clone()"),
+)
+"""How torch writes what all libraries share."""
 
 
 def edits(options: Options, library: str = "numpy") -> Iterator[Edit]:
@@ -66,8 +61,8 @@ def edits(options: Options, library: str = "numpy") -> Iterator[Edit]:
         yield from DTYPE if library == "numpy" else FUNCTIONAL_DTYPE
     if brought_inside(options):
         yield from INSIDE
-    if options.checkpoint is not None:
-        yield from SEGMENTS[library]
+    if options.checkpoint is not None and library == "torch":
+        yield from SEGMENTS
 
 
 def brought_inside(options: Options) -> bool:

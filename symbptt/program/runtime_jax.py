@@ -389,13 +389,6 @@ def _added(stack: Array, axis: int, step: int, value: Array) -> Array:
     return stack.at[:, step].add(value) if axis else stack.at[step].add(value)
 
 
-def _put(whole: Array | None, axis: int, first: int, T: int, part: Array) -> Array:
-    """A stack of T steps with a part of them from a step on; a new one if there is none."""
-    if whole is None:
-        whole = jnp.zeros([T if k == axis else n for k, n in enumerate(part.shape)], part.dtype)
-    return jax.lax.dynamic_update_slice_in_dim(whole, part, first, axis)
-
-
 def _zeros_like(stack: Array) -> Array:
     """Zeros in the shape and dtype of a stack."""
     return jnp.zeros_like(stack)

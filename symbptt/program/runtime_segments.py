@@ -33,7 +33,7 @@ def _segment_backward(
     size: Mapping[str, int],
     kept: Any,
     direct: Mapping[str, Any],
-    once: float,
+    once: Any,
     buffers: Any,
 ) -> dict[str, Any]:
     """The gradients of a segment; generated."""
@@ -48,7 +48,7 @@ def _sent(
     loss: Mapping[str, Any],
     steps: int,
     counts: Mapping[str, Any],
-    once: float,
+    once: Any,
     ends: bool,
 ) -> tuple[Any, dict[str, Any]]:
     """What a segment adds to L, and the direct gradients; generated."""
@@ -87,13 +87,10 @@ def _in_segments(
     total: dict[str, Any] = {}
     for (first, last), begin in zip(reversed(_bounds(T)), reversed(begins), strict=True):
         window = _window(given, begin, first, last)
-        kept, states = _segment(params, window, size, buffers)
-        once = float(first == 0)
-        values, direct = _sent(params, window, size, states, loss, T, counts, once, last == T)
-        L = L + values.sum()
-        sent = _with_later(states, direct, later, last - first)
-        grads = _segment_backward(params, window, size, kept, sent, once, buffers)
-        later = _handed_on(grads, later, axis, last - first)
+        value, grads, later = _turn(
+            params, window, size, loss, T, counts, later, once=float(first == 0), ends=last == T, buffers=buffers
+        )
+        L = L + value
         for name, gradient in grads.items():
             if name in DATA and "T" in DATA[name]:
                 total[name] = _put(total.get(name), axis, first, T, gradient)
@@ -102,6 +99,27 @@ def _in_segments(
             else:
                 total[name] = total[name] + gradient
     return L, _owed(total)
+
+
+def _turn(
+    params: Mapping[str, Any],
+    window: Mapping[str, Any],
+    size: Mapping[str, int],
+    loss: Mapping[str, Any],
+    T: int,
+    counts: Mapping[str, Any],
+    later: Mapping[str, Any],
+    once: Any,
+    ends: bool,
+    buffers: Any,
+) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """What one segment of T steps adds to L, its gradients, and those of the values before it."""
+    steps = len(window[CLOCK])
+    kept, states = _segment(params, window, size, buffers)
+    values, direct = _sent(params, window, size, states, loss, T, counts, once, ends)
+    sent = _with_later(states, direct, later)
+    grads = _segment_backward(params, window, size, kept, sent, once, buffers)
+    return values.sum(), grads, _handed_on(grads, later, DATA[CLOCK].index("T"), steps)
 
 
 def _bounds(T: int) -> list[tuple[int, int]]:
@@ -118,7 +136,7 @@ def _begins(
     for first, last in _bounds(len(given[CLOCK]))[:-1]:
         window = _window(given, found[-1], first, last)
         _, states = _segment(params, window, size, buffers)
-        found.append(_reached(window, states, last - first))
+        found.append(_reached(window, states))
     return found
 
 
@@ -128,23 +146,23 @@ def _window(given: Mapping[str, Any], begin: Mapping[str, Any], first: int, last
     return {**given, **steps, **begin}
 
 
-def _reached(window: Mapping[str, Any], states: Mapping[str, Any], steps: int) -> dict[str, Any]:
+def _reached(window: Mapping[str, Any], states: Mapping[str, Any]) -> dict[str, Any]:
     """The values before the segment behind one of so many steps, and nothing beside them."""
     stacks = {**window, **states}
-    return {name: stacks[family][steps - 1 - back].copy() for name, (family, back) in EARLIER.items()}
+    return {name: stacks[family][-1 - back].copy() for name, (family, back) in EARLIER.items()}
 
 
 def _with_later(
-    states: Mapping[str, Any], direct: Mapping[str, Any], later: Mapping[str, Any], steps: int
+    states: Mapping[str, Any], direct: Mapping[str, Any], later: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What the losses send to the states of so many steps, and beside it what later segments send."""
+    """What the losses send to the states of a segment, and beside it what later segments send."""
     found = dict(direct)
     for family in CARRIED:
         found[family] = direct[family] if family in direct else _zeros_like(states[family])
     for name, gradient in later.items():
         family, back = EARLIER[name]
         if family in CARRIED:
-            found[family] = _added(found[family], 0, steps - 1 - back, gradient)
+            found[family] = _added(found[family], 0, len(found[family]) - 1 - back, gradient)
     return found
 
 

@@ -44,8 +44,8 @@ def words(options: Options, packs: Iterable[Pack]) -> Iterator[str]:
         yield (f"Asked for: states kept between segments of {length} steps alone (CHECKPOINT) by value_and_grad. The "
                "segments are computed again from these, the last first, so that memory holds the states of one "
                "segment; what a segment sends to the values before it is added to what the losses send there. A loss "
-               "that is passed gets the stacks of one segment at a time. forward and backward hold all steps. The check "
-               "compares the gradients for segments of one, of two and of all steps.")
+               "that is passed gets the stacks of one segment at a time. forward and backward hold all steps. The "
+               "check compares the gradients for segments of one, of two and of all steps.")
 
 
 SPLIT = {"numpy": "np.split({0}, len(parts){1})", "torch": "{0}.chunk(len(parts){1})",

@@ -99,6 +99,7 @@ class Functional(Parted):
     namespace = ""
     array = ""
     entrywise = True
+    sources: tuple[str, ...] = ()
     block: Block
     notes = ("Stacks hold t = 1 … T at index 0 … T-1, a sample a row, so that W @ x stands as {product}. What recurs "
              "is a scan, a step handing on what the next one reads; all else is computed for all steps at once, as "
@@ -114,7 +115,7 @@ class Functional(Parted):
         template = environment().get_template(f"{self.target}/module.py.jinja")
         parts = self.parts()
         helpers = carried(template.render(**parts, helpers=[], by_time=False), edits(self.options, self.target),
-                          (f"runtime_{self.target}", "runtime_segments", "runtime_shared"))
+                          self.sources)
         return template.render(**parts, helpers=helpers, by_time=True)
 
     def parts(self) -> dict[str, object]:
@@ -146,6 +147,7 @@ class Torch(Functional):
     target = library = namespace = "torch"
     array = "Tensor"
     block = TorchBlock(Writer(TORCH))
+    sources = ("runtime_torch", "runtime_segments", "runtime_shared")
 
 
 class Jax(Functional):
@@ -157,6 +159,7 @@ class Jax(Functional):
     # A compiler fuses what a step computes entry by entry; stored for all steps it would take memory.
     entrywise = False
     block = JaxBlock(Writer(JAX))
+    sources = ("runtime_jax", "runtime_segments", "runtime_segments_jax", "runtime_shared")
     # A number that jit does not know yet has a dtype, which the one of the arrays replaces.
     constant = 'given["{}"]'
 
