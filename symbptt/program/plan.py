@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from sympy import MatrixSymbol, S
 
@@ -14,9 +15,9 @@ from symbptt.model.spec import initial_name
 from symbptt.program.fuse import Fusion, Layout, Place, counted
 from symbptt.program.lower import Lowering
 from symbptt.program.names import Names
-from symbptt.program.normal import Normal, Row, members, offset
+from symbptt.program.normal import Normal, Row, members, offset, swapped
 from symbptt.program.options import PLAIN, Options
-from symbptt.program.saved import saved
+from symbptt.program.saved import factors, saved
 from symbptt.program.segments import with_gradient
 from symbptt.program.stages import Hoist, Named, Shared, Stage, inlined, needed, product, stages
 from symbptt.program.statements import names_in
@@ -75,6 +76,11 @@ class Plan:
         self.saved: dict[MatrixSymbol, Row] = {}
         if self.in_place:
             self.saved, rows = saved(ahead, rows, outside, {*self.model.families.values()}, normal)
+            every = [x.value for found, _ in terms.values() for x in found if x.every_step]
+            more, table = factors(ahead, every, {*self.model.families.values()})
+            self.saved |= more
+            terms = {name: ([replace(x, value=swapped(x.value, table.get)) if x.every_step else x for x in found],
+                            labels) for name, (found, labels) in terms.items()}
         return rows, initial, terms
 
     def _backward_stages(self, rows: dict[MatrixSymbol, Row], initial: dict[At, Initial], terms: Terms) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from sympy import MatrixSymbol
 
-from symbptt.expr.nodes import At, Matrix, Plus
+from symbptt.expr.nodes import At, Hadamard, Matrix, Plus
 from symbptt.expr.walk import visit
 from symbptt.program.normal import NOW, Normal, Row, by_table, members, offset, swapped
 from symbptt.program.stages import product
@@ -31,6 +31,17 @@ def saved(ahead: Mapping[MatrixSymbol, Row], back: Mapping[MatrixSymbol, Row], o
     used = {a.family for a in table.values() if isinstance(a, At)}
     rows = {f: Row(f, swapped(r.right, by_table(table)), r.labels) for f, r in back.items() if At(f, NOW) not in table}
     return {f: r for f, r in ahead.items() if f in used}, _read(rows, {*back} - {*normal.rows}, barred)
+
+
+def factors(ahead: Mapping[MatrixSymbol, Row], terms: Iterable[Matrix], model: Collection[MatrixSymbol],
+            ) -> tuple[Rows, dict[Matrix, Matrix]]:
+    """The rows of forward that are elementwise products and stand as such in sums over all steps, where a stack of them
+    would be made again; and what takes their place there.
+    """
+    table: dict[Matrix, Matrix] = {r.right: At(f, NOW) for f, r in ahead.items() if f not in model
+                                   and type(r.right) is Hadamard and {m.family for m in members(r.right)} <= {*model}}
+    found = {node for e in terms for node in visit(e) if node in table}
+    return {f: r for f, r in ahead.items() if r.right in found}, {node: table[node] for node in found}
 
 
 def _read(rows: Rows, wanted: set[MatrixSymbol], outside: set[MatrixSymbol]) -> Rows:
