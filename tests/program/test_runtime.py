@@ -8,8 +8,8 @@ import pytest
 import sympy
 
 from symbptt.model.functions import CALLABLE, ENTRYWISE, FUNCTIONS, SLOPES, VECTOR_FUNCTIONS
-from symbptt.program import runtime, runtime_options, runtime_shared
-from symbptt.program.carry import edited, functions
+from symbptt.program import runtime, runtime_options, runtime_segments, runtime_shared
+from symbptt.program.carry import SOURCES, edited, functions
 from symbptt.render.arrays import NUMPY
 
 Z = sympy.Symbol("z", real=True)
@@ -28,11 +28,12 @@ def exact(name: str, points) -> np.ndarray:
 
 
 def test_no_function_stands_in_for_another() -> None:
-    named = [name for module in (runtime, runtime_options, runtime_shared) for name, value in vars(module).items()
+    named = [name for module in (runtime, runtime_options, runtime_segments, runtime_shared)
+             for name, value in vars(module).items()
              if getattr(value, "__module__", "") == module.__name__]
     assert set(functions()) <= set(named)
-    assert {name for name in named if named.count(name) > 1} <= {
-        "forward", "unrolled", "_objective", "_sizes", "_shapes"}
+    bodies = [name for source in SOURCES for name in functions((source,))]
+    assert len(bodies) == len(set(bodies))
 
 
 def test_a_change_that_finds_no_place_is_refused() -> None:
