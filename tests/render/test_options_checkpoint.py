@@ -91,7 +91,8 @@ def test_it_combines_with_other_options(options: Options, target: str, program) 
 
 
 @pytest.mark.parametrize(("names", "targets"), [
-    (["lag-two"], ["numpy"]), pytest.param(SOME, [*FOLLOWED, *FUNCTIONAL], marks=pytest.mark.slow)], ids=["one", "some"])
+    (["lag-two"], ["numpy"]), pytest.param(SOME, [*FOLLOWED, *FUNCTIONAL], marks=pytest.mark.slow)],
+    ids=["one", "some"])
 def test_modules_pass_ruff_and_mypy_as_they_stand(names: list[str], targets: list[str], tmp_path: Path) -> None:
     options = Options(checkpoint=True, layout="BTD")
     for name in names:
