@@ -338,7 +338,7 @@ def check() -> bool:
         for name, gradient in found.items():
             good &= _agree(f"dL/d{name}, linear in what L sends", large[name], 2.0**20 * gradient, abs(large[name]))
         objective = _objective
-        globals()["_objective"] = _enlarged(_objective, 2.0**20)
+        globals()["_objective"] = _enlarged(objective, 2.0**20)
         _, more = value_and_grad(params, data, loss["l"])
         globals()["_objective"] = objective
         for name, gradient in more.items():

@@ -332,7 +332,7 @@ def check() -> bool:
             good &= _agree(f"dL/d{name}[t]", adjoints[name], stack, least)
         large, _ = backward(params, data, states, {name: 2.0**20 * stack for name, stack in direct.items()})
         objective = _objective
-        globals()["_objective"] = _enlarged(_objective, 2.0**20)
+        globals()["_objective"] = _enlarged(objective, 2.0**20)
         _, more = value_and_grad(params, data, loss["l"])
         globals()["_objective"] = objective
         for name, gradient in more.items():
