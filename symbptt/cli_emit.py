@@ -28,7 +28,7 @@ ASKED = (
                  help="Sequences of different lengths, padded at the end: data holds a mask (T, B) under this name, "
                       f"without NAME, {MASK}."),
     click.option("--truncate", metavar="INTEGER", type=click.IntRange(min=1),
-                 help="Gradients truncated to so many uses of the weights; for the NumPy targets."),
+                 help="Gradients truncated to so many uses of the weights."),
     click.option("--checkpoint", metavar="[STEPS]", is_flag=False, flag_value=AUTO,
                  help="Keep states between segments of so many steps alone, and compute the others again for the "
                       "gradient; without STEPS, segments of about the root of T."),

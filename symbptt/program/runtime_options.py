@@ -39,14 +39,13 @@ def _objective(
     raise NotImplementedError
 
 
-def _recursion(
-    params: Mapping[str, Any],
-    given: Mapping[str, Array],
-    size: Mapping[str, int],
-    states: Mapping[str, Array],
-    direct: Mapping[str, Array],
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The recursion over all steps; generated."""
+def _cut(stack: Any, axis: int, start: int, stop: int) -> Any:
+    """Some steps; from the runtime of windows."""
+    raise NotImplementedError
+
+
+def _earlier(data: Mapping[str, Any], states: Mapping[str, Any], name: str, start: int, axis: int = 0) -> Any:
+    """A value before the first step of a window; from the runtime of windows."""
     raise NotImplementedError
 
 
@@ -91,104 +90,6 @@ def _spoiled(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, **{key: np.where(data[name][..., None] != 0, data[key], np.nan) for key in stacks}}
 
 
-def _truncated(
-    params: Mapping[str, Any],
-    given: Mapping[str, Array],
-    size: Mapping[str, int],
-    states: Mapping[str, Array],
-    direct: Mapping[str, Array],
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Gradients and adjoints that count, of the loss of each step, the uses of the weights in TRUNCATE steps up to it.
-
-    The losses of the first TRUNCATE steps take one recursion, each later one a recursion over a window of its own,
-    which begins with states that are given; windows stand beside one another as samples, as many as make up T steps.
-    """
-    T, B = given[CLOCK].shape[:2]
-    K = min(TRUNCATE, T)
-    window = _windows(given, states, range(1), K)
-    sent = {name: stack[:K] for name, stack in direct.items()}
-    results = _recursion(params, window, size, {name: stack[:K] for name, stack in states.items()}, sent)
-    if T == K:
-        return results
-    axis = DATA[CLOCK].index("T")
-    stacks = {*STATES, *(name for name, axes in DATA.items() if "T" in axes)}
-    whole = [
-        {name: _lengthened(array, axis, T) if name in stacks else array for name, array in found.items()}
-        for found in results
-    ]
-    first_step = {name: stack[:1] for name, stack in states.items()}
-    nothing = {name: np.zeros_like(stack[:1]) for name, stack in direct.items()}
-    once, _ = _recursion(params, _windows(given, states, range(1), 1), size, first_step, nothing)
-    beside = max(1, T // K)
-    for first in range(1, T - K + 1, beside):
-        starts = range(first, min(first + beside, T - K + 1))
-        sent = {name: _beside(stack, starts, K) for name, stack in direct.items()}
-        for stack in sent.values():
-            stack[:-1] = 0
-        reached = {name: _beside(stack, starts, K) for name, stack in states.items()}
-        window = _windows(given, states, starts, K)
-        for total, found in zip(whole, _recursion(params, window, size, reached, sent), strict=True):
-            for name, array in found.items():
-                if name in stacks:
-                    steps = np.moveaxis(array, axis, 0).reshape(K, len(starts), B, -1)
-                    for k, step in enumerate(steps):
-                        np.moveaxis(total[name], axis, 0)[first + k : first + k + len(starts)] += step
-                elif name in EARLIER:
-                    _add_earlier(total, name, array.reshape(len(starts), B, -1), starts, axis)
-                elif name in DATA:
-                    total[name] = total[name] + array.reshape(len(starts), B, -1).sum(axis=0)
-                else:
-                    total[name] = total[name] + (array - once[name])
-    return whole[0], whole[1]
-
-
-def _lengthened(array: Array, axis: int, T: int) -> Array:
-    """A stack with zeros behind it, up to T steps."""
-    missing = [(0, T - array.shape[axis] if k == axis else 0) for k in range(array.ndim)]
-    return np.pad(array, missing)
-
-
-def _beside(stack: Array, starts: range, K: int) -> Array:
-    """Windows of K steps of a stack, beside one another as samples."""
-    return np.concatenate([stack[start : start + K] for start in starts], axis=1)
-
-
-def _windows(given: Mapping[str, Array], states: Mapping[str, Array], starts: range, K: int) -> dict[str, Array]:
-    """What is given to windows of K steps, beside one another as samples."""
-    found = dict(given)
-    for name, axes in DATA.items():
-        if name not in given:
-            continue
-        if "T" in axes:
-            found[name] = _beside(given[name], starts, K)
-        elif name in EARLIER:
-            found[name] = np.concatenate([_earlier(given, states, name, start) for start in starts])
-        else:
-            found[name] = np.tile(given[name], (len(starts), 1))
-    return found
-
-
-def _earlier(data: Mapping[str, Array], states: Mapping[str, Array], name: str, start: int, axis: int = 0) -> Any:
-    """A value before the first step, for a window before which so many steps stand."""
-    family, back = EARLIER[name]
-    if start > back:
-        return np.take((states if family in STATES else data)[family], start - back - 1, axis)
-    return data[next(key for key, place in EARLIER.items() if place == (family, back - start))]
-
-
-def _add_earlier(total: dict[str, Array], name: str, rows: Array, starts: range, axis: int) -> None:
-    """Add the gradients of what stands before the first step of windows; what reaches a computed state is cut off."""
-    family, back = EARLIER[name]
-    for start, row in zip(starts, rows, strict=True):
-        if start > back and family in STATES:
-            continue
-        if start > back:
-            np.moveaxis(total[family], axis, 0)[start - back - 1] += row
-        else:
-            key = next(key for key, place in EARLIER.items() if place == (family, back - start))
-            total[key] = total[key] + row
-
-
 def _kept_step(
     name: str,
     params: Mapping[str, Any],
@@ -214,7 +115,7 @@ def _kept_step(
         for end in range(1, np.shape(data[CLOCK])[axis] + 1):
             start = max(end - TRUNCATE, 0)
             window = {
-                key: np.take(shifted_data[key], range(start, end), axis)
+                key: _cut(shifted_data[key], axis, start, end)
                 if "T" in axes
                 else np.nan_to_num(_earlier(shifted_data, states, key, start, axis))
                 if key in EARLIER
@@ -271,6 +172,17 @@ def _added(stack: Array, axis: int, step: int, value: Array) -> Array:
     found = stack.copy()
     np.moveaxis(found, axis, 0)[step] += value
     return found
+
+
+def _joined(parts: list[Array], axis: int) -> Array:
+    """Arrays behind one another."""
+    return np.concatenate(parts, axis)
+
+
+def _with_part(stack: Array, axis: int, first: int, part: Array) -> Array:
+    """The stack, to whose steps from first on others are added."""
+    np.moveaxis(stack, axis, 0)[first : first + part.shape[axis]] += np.moveaxis(part, axis, 0)
+    return stack
 
 
 def _put(whole: Array | None, axis: int, first: int, T: int, part: Array) -> Array:

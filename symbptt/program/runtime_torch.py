@@ -65,20 +65,27 @@ def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0, limit: f
     return good
 
 
+def _plainly(
+    params: Mapping[str, Any], data: Mapping[str, Any], moved: Mapping[str, Tensor], loss: Mapping[str, Loss]
+) -> Tensor:
+    """L, by the equations as they stand, with what is added to states."""
+    return _objective(params, data, unrolled(params, data, moved), loss)[0].sum()
+
+
 def _by_autograd(
     params: Mapping[str, Any],
     data: Mapping[str, Any],
     like: Mapping[str, Tensor],
-    loss: Mapping[str, Loss],
     wanted: tuple[str, ...],
+    objective: Callable[..., Tensor],
+    *more: Any,
 ) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
-    """L, the gradients that torch itself finds through the equations as they stand, and the total ones of states."""
+    """L, the gradients that torch itself finds through an objective, and those of what is added to states."""
     leaves = {name: (params if name in PARAMETERS else data)[name].clone().requires_grad_() for name in wanted}
     moved = {name: torch.zeros_like(stack).requires_grad_() for name, stack in like.items()}
     moved_params = {name: leaves.get(name, value) for name, value in params.items()}
     moved_data = {name: leaves.get(name, value) for name, value in data.items()}
-    states = unrolled(moved_params, moved_data, moved)
-    L = _objective(moved_params, moved_data, states, loss)[0].sum()
+    L = objective(moved_params, moved_data, moved, *more)
     found = torch.autograd.grad(L, [*leaves.values(), *moved.values()], materialize_grads=True)
     by_name = dict(zip(leaves, found, strict=False))
     return L.detach(), by_name, dict(zip(moved, found[len(leaves) :], strict=True))

@@ -37,8 +37,8 @@ def words(options: Options, packs: Iterable[Pack]) -> Iterator[str]:
                "to it (TRUNCATE), and not those before. dL/dv[t] in what is returned is the part of the losses at t … "
                "t + TRUNCATE - 1, so that it stands for the whole in the equations above but for the recursion. The "
                "recursion runs over windows of so many steps, which begin with states that are given. The check "
-               "compares all gradients for TRUNCATE = T, and for 1 or 2 uses the truncated ones with complex steps "
-               "through windows.")
+               "compares all gradients for TRUNCATE = T, and for windows of several lengths the truncated ones with "
+               "derivatives of the equations through such windows.")
     if options.checkpoint is not None:
         length = "about the root of T" if options.checkpoint == AUTO else str(options.checkpoint)
         yield (f"Asked for: states kept between segments of {length} steps alone (CHECKPOINT) by value_and_grad. The "

@@ -147,7 +147,7 @@ class Torch(Functional):
     target = library = namespace = "torch"
     array = "Tensor"
     block = TorchBlock(Writer(TORCH))
-    sources = ("runtime_torch", "runtime_segments", "runtime_shared")
+    sources = ("runtime_torch", "runtime_segments", "runtime_windows", "runtime_windows_torch", "runtime_shared")
 
 
 class Jax(Functional):
@@ -159,7 +159,8 @@ class Jax(Functional):
     # A compiler fuses what a step computes entry by entry; stored for all steps it would take memory.
     entrywise = False
     block = JaxBlock(Writer(JAX))
-    sources = ("runtime_jax", "runtime_segments", "runtime_segments_jax", "runtime_shared")
+    sources = ("runtime_jax", "runtime_segments", "runtime_segments_jax", "runtime_windows", "runtime_windows_jax",
+               "runtime_shared")
     # A number that jit does not know yet has a dtype, which the one of the arrays replaces.
     constant = 'given["{}"]'
 

@@ -76,8 +76,8 @@ TARGETS: dict[str, Target] = {target.name: target for target in (
              "checkpoint"),
     _program("numpy-textbook", ".py", numpy_program, "layout", "weights", "dtype", "fused", "mask", "truncate",
              "checkpoint"),
-    _program("torch", ".py", torch_program, "layout", "weights", "dtype", "fused", "mask", "checkpoint"),
-    _program("jax", ".py", jax_program, "layout", "weights", "dtype", "fused", "mask", "checkpoint"),
+    _program("torch", ".py", torch_program, "layout", "weights", "dtype", "fused", "mask", "truncate", "checkpoint"),
+    _program("jax", ".py", jax_program, "layout", "weights", "dtype", "fused", "mask", "truncate", "checkpoint"),
 )}
 """Every target by name, a row each."""
 

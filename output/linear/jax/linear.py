@@ -317,7 +317,7 @@ def _compared(T: int) -> bool:
         "x",
         "h_0",
     )
-    value, right, total = _by_autodiff(params, data, states, loss, wanted)
+    value, right, total = _by_autodiff(params, data, states, wanted, _plainly, loss)
     least = 1e-3 * max(float(jnp.abs(gradient).max()) for gradient in right.values())
     _, direct = _objective(params, data, states, loss)
 
@@ -387,23 +387,31 @@ def _agree(what: str, found: Array, right: Array, least: float = 0.0, limit: flo
     return good
 
 
+def _plainly(
+    params: Mapping[str, Any], data: Mapping[str, Any], moved: Mapping[str, Array], loss: Mapping[str, Loss]
+) -> Array:
+    """L, by the equations as they stand, with what is added to states."""
+    return _objective(params, data, unrolled(params, data, moved), loss)[0].sum()
+
+
 def _by_autodiff(
     params: Mapping[str, Any],
     data: Mapping[str, Any],
     like: Mapping[str, Array],
-    loss: Mapping[str, Loss],
     wanted: tuple[str, ...],
+    objective: Callable[..., Array],
+    *more: Any,
 ) -> tuple[Array, dict[str, Array], dict[str, Array]]:
-    """L, the gradients that jax itself finds through the equations as they stand, and the total ones of states."""
+    """L, the gradients that jax itself finds through an objective, and those of what is added to states."""
 
-    def objective(leaves: dict[str, Array], moved: dict[str, Array]) -> Array:
+    def by_leaves(leaves: dict[str, Array], moved: dict[str, Array]) -> Array:
         moved_params = {name: leaves.get(name, value) for name, value in params.items()}
         moved_data = {name: leaves.get(name, value) for name, value in data.items()}
-        return _objective(moved_params, moved_data, unrolled(moved_params, moved_data, moved), loss)[0].sum()
+        return objective(moved_params, moved_data, moved, *more)
 
     leaves = {name: (params if name in PARAMETERS else data)[name] for name in wanted}
     still = {name: jnp.zeros_like(stack) for name, stack in like.items()}
-    L, (grads, total) = jax.jit(jax.value_and_grad(objective, argnums=(0, 1)))(leaves, still)
+    L, (grads, total) = jax.jit(jax.value_and_grad(by_leaves, argnums=(0, 1)))(leaves, still)
     return L, grads, total
 
 
