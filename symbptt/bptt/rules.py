@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain, product, starmap
 from typing import Any, TypeAlias
 
 from sympy import Add, Integer, MatrixSymbol
 
 from symbptt.expr.build import children, hadamard, plus, rebuild, scale, selection, times, transpose, weighted
 from symbptt.expr.nodes import (
+    ONE,
     Adjoint,
     Apply,
     At,
@@ -119,12 +121,12 @@ def _d_transpose(e: Node, d: Callable[[Matrix], Matrix]) -> Matrix:
 
 def _pull_transpose(e: Node, g: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
     """gᵀ to A."""
-    yield e.args[0], transpose(g)
+    yield e.args[0], _turned(g)
 
 
 def _d_hadamard(e: Node, d: Callable[[Matrix], Matrix]) -> Matrix:
     """d(a ∘ b) = b ∘ da + a ∘ db; for columns diag(b) da + diag(a) db."""
-    return plus((weighted(_others(e, k), d(a)) for k, a in enumerate(e.args)), like=e)
+    return plus((_spread(_others(e, k), d(a)) for k, a in enumerate(e.args)), like=e)
 
 
 def _pull_hadamard(e: Node, g: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
@@ -136,12 +138,39 @@ def _others(e: Node, k: int) -> Matrix:
     return reduce(hadamard, [*e.args[:k], *e.args[k + 1:]])
 
 
+def _spread(w: Matrix, d: Matrix) -> Matrix:
+    """The product w ∘ d, for matrices over the summands of d; w ∘ dᵀ = (wᵀ ∘ d)ᵀ, so that d stands as in its operand.
+
+    No axiom distributes an elementwise product over a sum or transposes one, so the definitions must not need it.
+    """
+    if ONE in d.shape:
+        return weighted(w, d)
+    return plus((transpose(weighted(_turned(w), a.args[0])) if type(a) is Transpose else weighted(w, a)
+                 for a in _summands(d)), like=d)
+
+
+def _summands(e: Matrix) -> Iterator[Matrix]:
+    """The summands of a matrix, sums in products and multiples distributed."""
+    if type(e) is Plus:
+        return chain.from_iterable(map(_summands, e.args))
+    if type(e) is Scale:
+        return (scale(e.args[0], a) for a in _summands(e.args[1]))
+    if type(e) is Times:
+        return starmap(times, product(*map(_summands, e.args)))
+    return iter([e])
+
+
+def _turned(e: Matrix) -> Matrix:
+    """The transpose, that of an elementwise product factor by factor."""
+    return Hadamard(*map(_turned, e.args)) if type(e) is Hadamard else transpose(e)
+
+
 def _d_apply(e: Node, d: Callable[[Matrix], Matrix]) -> Matrix:
     """d φ(z) = φ'(z) ∘ dz entry by entry; J dz for a function with the Jacobian matrix J."""
     name, z = str(e.args[0]), e.args[1]
     if name in VECTOR_FUNCTIONS:
         return times(transpose(VECTOR_FUNCTIONS[name].jacobian(z, e)), d(z))
-    return weighted(ENTRYWISE[name].slope(z, e), d(z))
+    return _spread(ENTRYWISE[name].slope(z, e), d(z))
 
 
 def _pull_apply(e: Node, g: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
