@@ -31,9 +31,8 @@ from symbptt.expr.nodes import (
     Zero,
 )
 from symbptt.proof.account import ProvedStatement
-from symbptt.proof.elementwise import Elementwise
+from symbptt.proof.elementwise import exchanged
 from symbptt.proof.kernel import check
-from symbptt.proof.pairing import Scalars
 from symbptt.proof.rules_proved import operands
 from symbptt.proof.script import Ref, Script
 
@@ -67,7 +66,6 @@ class Increments:
 
     def __init__(self) -> None:
         self.script = Script(())
-        self.elementwise = Elementwise(Scalars(self.script))
 
     def proved(self, e: Matrix, k: int) -> IncrementTheorem:
         """The theorem of the row of e, for operand k.
@@ -106,7 +104,7 @@ class Increments:
         """… ∘ a ∘ … = diag(… ∘ …) a, for factor k."""
         s, done = self.script, self.script.refl(e)
         for place in range(k, 0, -1):
-            done = s.chain(done, self.elementwise.exchanged(s[done].right.args, place - 1))
+            done = s.chain(done, exchanged(s, s[done].right.args, place - 1))
         first, *rest = s[done].right.args
         if len(rest) > 1:
             done = s.chain(done, s.axiom("hadamard_nested", (first,), tuple(rest)))

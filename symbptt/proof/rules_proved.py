@@ -42,7 +42,7 @@ from symbptt.expr.nodes import (
 from symbptt.model.functions import ENTRYWISE, LOSSES, VECTOR_FUNCTIONS
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.assumed import AssumedDerivative, assumed_by
-from symbptt.proof.elementwise import Elementwise
+from symbptt.proof.elementwise import equal
 from symbptt.proof.kernel import check
 from symbptt.proof.pairing import Scalars
 from symbptt.proof.script import Script
@@ -62,15 +62,16 @@ class RuleTheorem:
 
 def operands() -> dict[type[Node], tuple[Matrix, ...]]:
     """For every row of the table, expressions with generic operands whose outermost node it differentiates."""
-    a, b, c, d = (MatrixSymbol(name, *shape) for name, shape in
-                  {"A": (H, Q), "B": (Q, D), "C": (D, H), "D": (H, Q)}.items())
+    a, b, c, d, e = (MatrixSymbol(name, *shape) for name, shape in
+                  {"A": (H, Q), "B": (Q, D), "C": (D, H), "D": (H, Q), "E": (Q, H)}.items())
     v, o, w, x, s = (MatrixSymbol(name, size, 1) for name, size in {"v": H, "o": H, "w": H, "x": Q, "s": ONE}.items())
     functions = [apply(name, z) for name in ENTRYWISE for z in (v, a)] + [apply(name, v) for name in VECTOR_FUNCTIONS]
     losses = [loss(name, *(o, v)[:len(row.arguments)]) for name, row in LOSSES.items()]
     return {
         Plus: (Plus(v, o), Plus(a, d), Plus(v, o, w)),
         Times: (Times(a, x), Times(a, b), Times(a, b, c), Times(transpose(v), o), Times(transpose(v), a, x)),
-        Hadamard: (Hadamard(v, o), Hadamard(v, o, w), Hadamard(v, v), Hadamard(a, d), Hadamard(a, d, a)),
+        Hadamard: (Hadamard(v, o), Hadamard(v, o, w), Hadamard(v, v), Hadamard(a, d), Hadamard(a, d, a),
+                   Hadamard(a, transpose(e))),
         Apply: tuple(functions),
         Block: (stacked([v, x]), block([[a, v], [transpose(x), s]]), Times(selection(H, Q, H + Q), stacked([v, x]))),
         Scale: (Scale(Rational(-2, 3), v), Scale(Symbol("gamma"), a)),
@@ -117,7 +118,7 @@ class Rows:
 
     def __init__(self) -> None:
         self.script = Script(())
-        self.words = Elementwise(Scalars(self.script))
+        self.scalars = Scalars(self.script)
 
     def proved(self, rule: str, e: Matrix) -> RuleTheorem:
         """The theorem of a row at an expression.
@@ -125,7 +126,7 @@ class Rows:
         Raises:
             Refused: the two halves of the row do not agree.
         """
-        proof = self.script.proof(self.words.equal(*pairing(e)))
+        proof = self.script.proof(equal(self.scalars, *pairing(e)))
         return RuleTheorem(rule, e, ProvedStatement(f"{rule} {e}", check(proof), proof), tuple(assumed_by([e])))
 
 

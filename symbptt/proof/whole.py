@@ -17,7 +17,7 @@ from symbptt.bptt.closed import LetterNames
 from symbptt.expr.build import plus, times, transpose
 from symbptt.expr.index import index, t
 from symbptt.expr.nodes import ONE, Adjoint, At, Immediate, Matrix, Plus, Sum, Tangent, Times, Transpose
-from symbptt.proof.elementwise import Elementwise
+from symbptt.proof.elementwise import equal
 from symbptt.proof.forward import before
 from symbptt.proof.pairing import FIRST, LAST, UNIT, Pairing
 from symbptt.proof.script import Ref
@@ -96,14 +96,14 @@ class Whole:
 
     def _equal(self, left: Matrix, right: Matrix) -> Ref:
         """Σ_t a + x = Σ_t b + y, from a = b and x = y as sums of 1 × 1 words."""
-        s, scalars = self.script, Elementwise(self.pairing.scalars)
+        s, scalars = self.script, self.pairing.scalars
         (a, x), (b, y) = _parts(left), _parts(right)
         if a is None or b is None:
-            return scalars.equal(left, right)
-        summed = s.congruence(a, {0: s.entail(scalars.equal(a.body, b.body), (index(t) - 1, LAST - t))})
+            return equal(scalars, left, right)
+        summed = s.congruence(a, {0: s.entail(equal(scalars, a.body, b.body), (index(t) - 1, LAST - t))})
         if not x and not y:
             return summed
-        other = scalars.equal(plus(x, like=UNIT), plus(y, like=UNIT))
+        other = equal(scalars, plus(x, like=UNIT), plus(y, like=UNIT))
         grouped = s.ring(left, Plus(a, s[other].left))
         return s.then_ring(s.chain(grouped, s.congruence(s[grouped].right, {0: summed, 1: other})), right)
 
