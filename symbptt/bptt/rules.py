@@ -143,10 +143,13 @@ def _spread(w: Matrix, d: Matrix) -> Matrix:
 
     No axiom distributes an elementwise product over a sum or transposes one, so the definitions must not need it.
     """
-    if ONE in d.shape:
-        return weighted(w, d)
-    return plus((transpose(weighted(_turned(w), a.args[0])) if type(a) is Transpose else weighted(w, a)
-                 for a in _summands(d)), like=d)
+    return weighted(w, d) if ONE in d.shape else plus((_placed(w, a) for a in _summands(d)), like=d)
+
+
+def _placed(w: Matrix, d: Matrix) -> Matrix:
+    if type(d) is Scale:
+        return scale(d.args[0], _placed(w, d.args[1]))
+    return transpose(weighted(_turned(w), d.args[0])) if type(d) is Transpose else weighted(w, d)
 
 
 def _summands(e: Matrix) -> Iterator[Matrix]:
@@ -162,6 +165,8 @@ def _summands(e: Matrix) -> Iterator[Matrix]:
 
 def _turned(e: Matrix) -> Matrix:
     """The transpose, that of an elementwise product factor by factor."""
+    if type(e) is Scale:
+        return scale(e.args[0], _turned(e.args[1]))
     return Hadamard(*map(_turned, e.args)) if type(e) is Hadamard else transpose(e)
 
 

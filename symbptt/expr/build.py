@@ -125,13 +125,15 @@ def _all_ones(e: Matrix) -> bool:
 
 
 def weighted(d: Matrix, g: Matrix) -> Matrix:
-    """The elementwise product d ∘ g; for columns as diag(d) g, so that it is linear in g as a matrix product is.
+    """The elementwise product d ∘ g; diag(d) g for columns, g diag(dᵀ) for rows, so that it is a matrix product in g.
 
     A 1 × 1 factor stands as it is; a sum stays under the diagonal, so that products do not distribute over it.
     """
     c, d = d.args if type(d) is Scale else (S.One, d)
-    if type(d) is Zero or d.shape[1] != ONE:
+    if type(d) is Zero or ONE not in d.shape:
         return hadamard(scale(c, d), g)
+    if d.shape[1] != ONE:
+        return transpose(weighted(transpose(scale(c, d)), transpose(g)))
     number = d.shape == (ONE, ONE) and type(d) is not Plus
     return scale(c, g if type(d) is Ones else times(d if number else Diagonal(d), g))
 
