@@ -24,6 +24,9 @@ from symbptt.proof.whole import Whole
 FIRST, LAST = Index(1), index(T)
 
 
+MISSING = "the prover does not find the theorem that the gradients are the derivative of L in every direction"
+
+
 @dataclass(frozen=True)
 class Found:
     """A line to be numbered: left = forms[0] = …, for lo ≤ t ≤ hi, and the theorem that it states, if it is one."""
@@ -41,8 +44,9 @@ def accumulated(template: Template, closed: ClosedForm | None, whole: bool = Fal
     """Direct and total changes of every variable, their closed form, that both accumulations agree, and that the
     gradients paired with the directions are the change of L.
 
-    Nothing where no parameter moves anything. Where the prover does not find the last theorem, the line is left out, so
-    that the gradients can still be printed; with `whole` that is refused.
+    Nothing where no parameter moves anything. Where the prover does not find the last theorem, the line is left out and
+    documents say so, so that the gradients can still be printed; with `whole` that is refused. It does not find it
+    where no axiom leads there: none moves an elementwise product of matrices past a matrix product.
 
     Raises:
         Refused: a theorem was not proved.
@@ -61,9 +65,9 @@ def accumulated(template: Template, closed: ClosedForm | None, whole: bool = Fal
     letters = forward.letters if forward is not None else ()
     try:
         found = Whole(pairing, (d.name for d in letters)).prove()
-    except Refused:
+    except Refused as error:
         if whole:
-            raise
+            raise Refused(f"{MISSING}: {error}") from error
         return
     yield _theorem(prover, "directions", "", found)
 

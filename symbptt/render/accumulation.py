@@ -147,6 +147,8 @@ def _paired(d: Derivation) -> Iterator[Item]:
     said += [say("read_off", direction=Formula(Tangent(first.left.args[0])), gradient=Formula(first.left)),
              say("all_read_off", values=points)]
     yield Paragraph(tuple(said))
+    if not d.of_kind("directions"):
+        yield paragraph("along_missing", objective=Formula(OBJECTIVE))
     for line in d.of_kind("directions"):
         rank_one = spanned(d, line)
         places: dict[str, Value] = {"equations": assumption(d, line)} if rank_one else {}

@@ -69,6 +69,9 @@ ENGLISH: dict[str, str] = {
     "spanned": "That settles every direction: both sides of equation {equations} are linear in each of the directions, "
                "and every matrix is a sum of matrices of rank one, of one for each of its columns, say. In general the "
                "right side is the sum of the products of the entries of each gradient with those of its direction.",
+    "along_missing": "That the gradients are the derivative of {objective} in every direction is no theorem here: the "
+                     "prover does not find its proof, as happens where elementwise products of matrices stand within "
+                     "one another with a matrix product between them.",
     "cost": "The price differs. Forward accumulation needs no memory of earlier steps, but a sweep for each direction, "
             "that is, for each entry of each parameter, or a tensor that holds all of them at once. Backward "
             "accumulation gives all gradients of {objective} in one sweep, and keeps the values of all steps for it.",
