@@ -50,7 +50,8 @@ class _Fast(Parted):
             raise OptionError(f"--schedule chunked: nothing in {self.model.name} recurs linearly, so that no chunks of "
                               "time can run at once; leave it out, all recurrences of the module are loops")
         forward, gradients = self._part(fast.forward, []), self.gradients(fast.backward)
-        return {**self.common(), "recurs": recurs,
+        blocks = any("_block_length(" in line for line in (*forward, *gradients))
+        return {**self.common(), "recurs": recurs, "blocks": blocks,
                 "schedule": self.options.schedule,
                 "forward_steps": forward, "gradients": gradients,
                 "quiet_forward": _quiet(forward), "quiet_backward": _quiet(gradients),

@@ -81,6 +81,7 @@ class Module:
             "first_step": "the steps along the second axis, index 0 for t = 1" if self.options.samples_first else
             "index 0 for t = 1",
             "array": self.array, "dtype": self.options.dtype, "truncate": self.options.truncate,
+            "mask": self.options.mask,
             "direct_inside": "_swapped(direct)" if self.options.samples_first else "direct",
             "states_inside": "_swapped(states)" if self.options.samples_first else "states",
             **self._segments(),

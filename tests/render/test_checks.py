@@ -12,6 +12,7 @@ if not os.environ.get("SYMBPTT_CI"):
     pytest.importorskip("torch")
     pytest.importorskip("jax")
 
+from symbptt.api import derive
 from symbptt.program.options import PLAIN, Options
 from symbptt.render.targets import programs, render
 from tests.render.faces import hardly_optimised
@@ -112,6 +113,42 @@ def test_a_wrong_window_is_found(target: str, old: str, new: str, passes) -> Non
 ], ids=["the start of the call before", "a result in them", "a weight of the call before"])
 def test_a_fault_in_kept_buffers_is_found(old: str, new: str, passes) -> None:
     assert not passes(planted(text("library elman", "numpy"), old, new))
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [
+    ("library elman", "for last in range(T, 0, -block):", "for last in range(T, 0, -block - 1):"),
+    ("library elman", "for last in range(T, 0, -block):", "for last in range(T, T - 1, -block):"),
+    ("library lstm", "f_part = f_rows[part]", "f_part = f_rows[: (last - first) * B]"),
+    ("library linear", "for k in range(1, len(begins)):", "for k in range(1, min(2, len(begins))):"),
+    ("library linear", "stack.dtype), c)\n", "stack.dtype), 2)\n"),
+    ("library linear", "np.dot(begins[k - 1], power", "np.dot(begins[0], power"),
+], ids=["a step between blocks", "one block", "the first block's rows", "two chunks", "chunks of two", "one beginning"])
+def test_a_fault_behind_the_first_block_or_chunk_is_found(name: str, old: str, new: str, passes) -> None:
+    assert not passes(planted(text(name, "numpy"), old, new))
+
+
+@pytest.mark.parametrize("bound", [5, 50])
+@pytest.mark.parametrize(("target", "name", "old", "new"), [
+    ("torch", "library lstm", "dL_dc_after = dL_dc_t\n", "dL_dc_after = dL_dc_t.clamp(-{0}, {0})\n"),
+    ("torch", "library elman", "delta_h_after = delta_h_t\n", "delta_h_after = delta_h_t.clamp(-{0}, {0})\n"),
+    pytest.param("jax", "library lstm", "delta_g_t, dL_dc_t), (", "delta_g_t, jnp.clip(dL_dc_t, -{0}, {0})), (",
+                 marks=pytest.mark.slow),
+    ("numpy", "library lstm", "dc_0 = f[0] * dL_dc[0]", "dc_0 = np.clip(f[0] * dL_dc[0], -{0}, {0})"),
+    ("numpy", "library elman", "dL_dh_t += work\n",
+     "dL_dh_t += work\n            np.clip(dL_dh_t, -{0}, {0}, out=dL_dh_t)\n"),
+], ids=["c", "delta_h", "c, jax", "c_0", "h, numpy"])
+def test_what_is_clipped_on_the_way_is_found(target: str, name: str, old: str, new: str, bound: float, passes) -> None:
+    assert not passes(planted(text(name, target), old, new.format(bound)))
+
+
+@pytest.mark.parametrize("target", [*TARGETS[:3], *slow("jax")])
+def test_what_is_sent_to_padding_is_left_out(target: str, passes) -> None:
+    source = derive(model("library gru")).to_code(target, mask="m")
+    lines = [line for line in source.splitlines(keepends=True) if "direct = _without_padding(" in line]
+    assert lines
+    for line in lines:
+        source = source.replace(line, "")
+    assert not passes(source)
 
 
 def test_every_target_is_tried() -> None:

@@ -332,7 +332,13 @@ def _compared(T: int) -> bool:
         good &= _agree(f"dL/d{name}", grads[name], right[name], least)
     for name, stack in total.items():
         good &= _agree(f"dL/d{name}[t]", adjoints[name], stack, least)
-    large, _ = jax.jit(backward)(params, data, states, {name: 2.0**20 * stack for name, stack in direct.items()})
+    compiled = jax.jit(backward)
+    found, _ = compiled(params, data, states, direct)
+    large, _ = compiled(params, data, states, {name: 2.0**20 * stack for name, stack in direct.items()})
+    nothing, _ = compiled(params, data, states, {name: 0 * stack for name, stack in direct.items()})
+    for name, gradient in found.items():
+        grown, expected = large[name] - nothing[name], 2.0**20 * (gradient - nothing[name])
+        good &= _agree(f"dL/d{name}, linear in what L sends", grown, expected, 2.0**20 * least)
     objective = _objective
     globals()["_objective"] = _enlarged(objective, 2.0**20)
     # A function of its own, as jit keeps what it has traced.

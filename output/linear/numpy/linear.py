@@ -348,6 +348,13 @@ def check() -> bool:
             for name, gradient in other.items():
                 good &= _agree(f"dL/d{name}, {SCHEDULE}", gradient, grads[name], abs(grads[name]))
         SCHEDULE = schedule
+        chunk_length = _chunk_length
+        for length in (1, 2, 3):
+            globals()["_chunk_length"] = lambda *_, length=length: length
+            _, other = value_and_grad(params, data, loss["l"])
+            for name, gradient in other.items():
+                good &= _agree(f"dL/d{name}, chunks of {length}", gradient, grads[name], abs(grads[name]))
+        globals()["_chunk_length"] = chunk_length
         buffers: dict[str, Any] = {}
         half = {name: value / 2 for name, value in params.items()}
         flipped = {name: np.flip(array, DATA[name].index("B")) for name, array in data.items()}

@@ -325,12 +325,16 @@ def check() -> bool:
             good &= _agree(f"dL/d{name}", grads[name], right[name], least)
         _, direct = _objective(params, data, states, loss)
         before = {name: stack.clone() for name, stack in direct.items()}
-        _, adjoints = backward(params, data, states, direct)
+        found, adjoints = backward(params, data, states, direct)
         for name, stack in direct.items():
             good &= _agree(f"what L sends to {name}, as it was", stack, before[name])
         for name, stack in total.items():
             good &= _agree(f"dL/d{name}[t]", adjoints[name], stack, least)
         large, _ = backward(params, data, states, {name: 2.0**20 * stack for name, stack in direct.items()})
+        nothing, _ = backward(params, data, states, {name: 0 * stack for name, stack in direct.items()})
+        for name, gradient in found.items():
+            grown, expected = large[name] - nothing[name], 2.0**20 * (gradient - nothing[name])
+            good &= _agree(f"dL/d{name}, linear in what L sends", grown, expected, 2.0**20 * least)
         objective = _objective
         globals()["_objective"] = _enlarged(objective, 2.0**20)
         _, more = value_and_grad(params, data, loss["l"])
@@ -342,8 +346,8 @@ def check() -> bool:
         moved |= leaves
         read = {**moved, **outputs(moved, moved)}
         sent = [(read[name] * direct[name]).sum() for name in DIRECT]
-        found = torch.autograd.grad(torch.stack(sent).sum(), list(leaves.values()), materialize_grads=True)
-        for name, gradient in zip(leaves, found, strict=True):
+        through = torch.autograd.grad(torch.stack(sent).sum(), list(leaves.values()), materialize_grads=True)
+        for name, gradient in zip(leaves, through, strict=True):
             good &= _agree(f"dL/d{name} through outputs", gradient, right[name], least)
     print("all gradients agree" if good else "a gradient is wrong")
     return good
