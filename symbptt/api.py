@@ -129,11 +129,15 @@ class Derivation:
     def recursion(self, name: str) -> Statement:
         """∂L/∂v_t from later adjoints, for 1 ≤ t ≤ T with ∂L/∂v_s = 0 for s > T.
 
+        A family that a loss at the last step alone reads has another line for t = T, which stands among `steps`; its
+        statement is for 1 ≤ t ≤ T - 1.
+
         Raises:
             KeyError: the model has no such family, or it never reaches the objective.
         """
         line = self._line("adjoint", name, "recursion")
-        return Statement(line.left, line.forms[-1], Index(1), index(LAST))
+        ends = name in gradients.read_at_the_end(self.model)
+        return Statement(line.left, line.forms[-1], *((line.lo, line.hi) if ends else (Index(1), index(LAST))))
 
     def closed_form(self, name: str, from_the_end: bool = False) -> Statement:
         """∂L/∂v_t as a sum over later steps, for 1 ≤ t ≤ T; with several states or lags in blocks.
@@ -177,7 +181,8 @@ class Derivation:
     def gradient(self, name: str, time: int | None = None, expanded: bool = False) -> Matrix:
         """The gradient of a variable: "W_hh"; "h" at a time, or at symbolic t; "h_0" for an initial state.
 
-        For a given T it is what the sweep over the unrolled graph found; for symbolic T it is taken from the template.
+        For a given T it is what the sweep over the unrolled graph found; for symbolic T it is taken from the template,
+        for a time before the last step.
         With expanded it goes down to what the losses send: as words where each path is one word, else in blocks.
 
         Raises:

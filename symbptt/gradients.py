@@ -10,7 +10,8 @@ from symbptt.derivation import Derivation, Kind
 from symbptt.expr.build import children, rebuild
 from symbptt.expr.index import Index, t
 from symbptt.expr.nodes import Adjoint, At, Derivative, Direct, Matrix, Transpose, Zero
-from symbptt.expr.walk import substitute
+from symbptt.expr.walk import substitute, visit
+from symbptt.model.spec import Model
 from symbptt.proof.kernel import words
 from symbptt.proof.prover import Prover
 from symbptt.proof.script import expanded
@@ -34,6 +35,12 @@ def gradient(derivation: Derivation, name: str, time: int | None = None) -> Matr
     except KeyError:
         return Zero(*member.shape)
     return right if time is None else substitute(right, {t: Index(time)})
+
+
+def read_at_the_end(model: Model) -> frozenset[str]:
+    """The families that losses at the last step alone read: ∂L/∂v_T has a summand that ∂L/∂v_t has not."""
+    return frozenset(str(node.family.name) for term in model.losses if term.reduce == "last"
+                     for node in visit(term.loss) if isinstance(node, At))
 
 
 def expanded_gradient(derivation: Derivation, name: str, time: int | None = None) -> Matrix:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -219,3 +220,17 @@ def test_what_there_is_none_of_is_named_beside_what_there_is(linear: symbptt.Der
     assert linear.gradient("h", sympy.Integer(2)) == linear.gradient("h", 2)  # type: ignore[arg-type]
     with pytest.raises(symbptt.InputError, match="an empty text names no model"):
         symbptt.derive("")
+
+
+@pytest.mark.parametrize(("terms", "form", "ends"), [
+    ('[[loss]]\nterm = "l(o, y)"\nreduce = "last"\n', "dL/do[t] = 0", False),
+    ('[[loss]]\nterm = "l(o, y)"\nreduce = "last"\n[[loss]]\nterm = "m(o, y)"\n', "dL/do[t] = (1/T)*dm(o[t], y[t])/do[t]",
+     False),
+    ('[[loss]]\nterm = "l(o, y)"\n', "dL/do[t] = (1/T)*dl(o[t], y[t])/do[t]", True)])
+def test_a_recursion_is_stated_for_the_steps_at_which_it_holds(terms: str, form: str, ends: bool) -> None:
+    text = (resources.files("symbptt.model") / "library" / "linear.toml").read_text(encoding="utf-8")
+    d = symbptt.derive(symbptt.loads(text.partition("[[loss]]")[0] + terms))
+    found = d.recursion("o")
+    assert str(found) == form
+    assert str(found.hi) == ("T" if ends else "T - 1")
+    assert str(d.recursion("h").hi) == "T"

@@ -335,7 +335,7 @@ def test_a_model_that_is_missing_is_asked_for(arguments: tuple[str, ...], words:
     (("--fused", "a,b"), "--fused: no two equations of elman"),
     (("--schedule", "chunked"), "elman: --schedule chunked: nothing in elman recurs linearly"),
     (("--schedule", "loop", "--target", "numpy-textbook"), "--schedule is not for the target numpy-textbook"),
-    (("--mask", "x"), "elman: --mask x: the name x stands in [inputs] and in [targets]"),
+    (("--mask", "x"), "elman: --mask x: the mask cannot be called x: the model has a x already"),
     (("--mask", "1"), "--mask 1: '1' is not a name"),
     (("--truncate", "0"), "0 is not in the range x>=1"),
     (("--truncate", "two"), "'two' is not a valid integer"),

@@ -17,6 +17,9 @@ def masked(model: Model, name: str) -> Model:
     Raises:
         ModelError: a loss has a mask already or is read at the last step alone, or the name is taken or no name.
     """
+    variables = (*model.parameters, *model.static, *model.inputs, *model.targets, *model.constants)
+    if name in {*(v.name for v in variables), *model.defined}:
+        raise ModelError(f"the mask cannot be called {name}: the model has a {name} already")
     mask = MatrixSymbol(check_variable_name(name), ONE, ONE)
     return replace(model, targets=(*model.targets, mask),
                    losses=tuple(_masked(term, mask) for term in model.losses))

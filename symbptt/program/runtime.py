@@ -325,7 +325,7 @@ def _transition(matrices: tuple[Array | None, ...], n: int, dtype: Any) -> Array
 
 def _block_length(T: int, width: int) -> int:
     """How many of T steps, of so many numbers each, are made ready together for a loop: as many as stay in a cache."""
-    return min(T, max(1, 262144 // width))
+    return min(T, max(1, 262144 // max(1, width)))
 
 
 def _dot(a: Array, b: Array) -> Any:

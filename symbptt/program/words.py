@@ -113,8 +113,14 @@ def constant(e: Matrix) -> Expr | None:
 
 def even(e: Matrix) -> Expr | None:
     """The number that every entry of a diagonal is, where that is written down; None for all else."""
-    return _number(e, Times, lambda a: S.One if type(a) is Identity else constant(a.args[0])
-                   if type(a) is Diagonal else None)
+    return _number(e, Times, _even_leaf)
+
+
+def _even_leaf(e: Matrix) -> Expr | None:
+    if type(e) is Multiple:
+        factor, inside = constant(e.args[0]), even(e.args[1])
+        return None if factor is None or inside is None else factor * inside
+    return S.One if type(e) is Identity else constant(e.args[0]) if type(e) is Diagonal else None
 
 
 def _number(e: Matrix, product: type[Node], leaf: Callable[[Matrix], Expr | None]) -> Expr | None:

@@ -60,11 +60,12 @@ class Module:
 
     def __init__(self, derivation: Derivation, made: Program, options: Options = PLAIN) -> None:
         self.derivation, self.model, self.made, self.options = derivation, derivation.model, made, options
-        self.targets = [v.name for v in self.model.targets]
+        targets = [v.name for v in self.model.targets]
+        self.targets = [*targets, *(initial_name(m) for m in self.model.initial if m.family in self.model.targets)]
         self.clock = str((*self.model.inputs, *self.model.targets)[0].name)
         equations = (*self.model.equations, *self.model.computed)
         read = {node.family.name for e in equations for node in visit(e.right) if isinstance(node, At)}
-        self.spared = [name for name in self.targets if name not in {*read, self.clock, options.mask}]
+        self.spared = [name for name in targets if name not in {*read, self.clock, options.mask}]
 
     def parts(self) -> dict[str, object]:
         """Everything by its name in the template."""

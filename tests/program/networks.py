@@ -224,6 +224,9 @@ term = "l(o, y)"
     "scalars-inside": model(
         "scalars-inside", "tanh(dot(u, h[t-1]) * (W_hx @ x) + softplus(dot(u, b)) * h[t-1]) * sigmoid(a * dot(u, b))"
         " + silu(a) * b", parameters='u = "h"\nb = "h"\na = "1"'),
+    "a-share-kept": model(
+        "a-share-kept", "W_hx @ x + W_hh @ h[t-1] + (1 - e) * h[t-1]", states='e = "1"', parameters='b = "1"',
+        equations='e = "sigmoid(e[t-1] + b)"\no = "W_qh @ h"'),
     "two-gates-lag-two": model(
         "two-gates-lag-two", "z * h[t-1] + (1 - z) * s[t-2]", states='s = "h"',
         equations='z = "sigmoid(W_hx @ x + W_hh @ s[t-1])"\ns = "tanh(W_hh @ h + h[t-2] * s[t-1])"\no = "W_qh @ s"'),
