@@ -224,8 +224,8 @@ def test_what_there_is_none_of_is_named_beside_what_there_is(linear: symbptt.Der
 
 @pytest.mark.parametrize(("terms", "form", "ends"), [
     ('[[loss]]\nterm = "l(o, y)"\nreduce = "last"\n', "dL/do[t] = 0", False),
-    ('[[loss]]\nterm = "l(o, y)"\nreduce = "last"\n[[loss]]\nterm = "m(o, y)"\n', "dL/do[t] = (1/T)*dm(o[t], y[t])/do[t]",
-     False),
+    ('[[loss]]\nterm = "l(o, y)"\nreduce = "last"\n[[loss]]\nterm = "m(o, y)"\n',
+     "dL/do[t] = (1/T)*dm(o[t], y[t])/do[t]", False),
     ('[[loss]]\nterm = "l(o, y)"\n', "dL/do[t] = (1/T)*dl(o[t], y[t])/do[t]", True)])
 def test_a_recursion_is_stated_for_the_steps_at_which_it_holds(terms: str, form: str, ends: bool) -> None:
     text = (resources.files("symbptt.model") / "library" / "linear.toml").read_text(encoding="utf-8")

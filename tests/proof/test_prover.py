@@ -9,7 +9,7 @@ from symbptt.bptt.backward import NEVER, template
 from symbptt.bptt.tangent import flows
 from symbptt.derive import prove
 from symbptt.expr.index import Index, T, index, nonnegative, t
-from symbptt.expr.nodes import Adjoint, At, Direct
+from symbptt.expr.nodes import Adjoint, At, Direct, Tangent
 from symbptt.expr.walk import free_indices, substitute
 from symbptt.proof.axioms import Refused
 from symbptt.proof.defining import definitions
@@ -29,33 +29,46 @@ def hypotheses(line):
     return bounds
 
 
-def supposing(model, d, oracle, steps):
-    """The oracle for the statements that rest on an assumption: its targets satisfy it."""
-    return Oracle(model, steps, 1, d.definitions, assumed=True) if any(q.assume for q in model.losses) else \
-        oracle(model, steps)
+class Spanning(Oracle):
+    """The oracle where parameters move along matrices of rank one, as the theorem of directions assumes."""
+
+    along = ()
+
+    def _moves(self):
+        return super()._moves() | {(v.of.name, None): (self.value(product),) for v, product in self.along}
+
+
+def supposing(model, d, steps, theorem):
+    """The oracle for a statement that rests on assumptions: its targets, or its directions, satisfy them."""
+    letters = dict.fromkeys((*d.definitions, *(a for p in d.theorems for a in p.proof.definitions)))
+    world = Spanning(model, steps, 1, letters, assumed=any(q.assume for q in model.losses))
+    world.along = [(left, right) for left, right in theorem.assumptions if type(left) is Tangent]
+    return world
 
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_every_line_is_true(model, derivation, oracle, steps) -> None:
     """The objective and the counts of masks among them."""
     d = derivation(model)
-    truth, supposed = oracle(model, steps), supposing(model, d, oracle, steps)
+    truth = oracle(model, steps)
     for line in d.lines:
         bounds = [*hypotheses(line), *([index(t) - 1, T - index(t)] if line.kind == "loss" else ())]
-        world = supposed if line.theorem is not None and d.theorems[line.theorem].theorem.assumptions else truth
+        rests = line.theorem is not None and d.theorems[line.theorem].theorem.assumptions
+        world = supposing(model, d, steps, d.theorems[line.theorem].theorem) if rests else truth
         for form in line.forms:
             assert world.refutes(line.left, form, bounds) is None, (line.kind, line.left, form)
 
 
 def test_what_rests_on_an_assumption_needs_it(model, derivation, oracle) -> None:
-    """The equation listed holds where the targets satisfy it, and without it the theorem is refuted."""
+    """The equation listed holds where targets or directions satisfy it, and without it the theorem is refuted."""
     d = derivation(model)
     assumed = [p.theorem for p in d.theorems if p.theorem.assumptions]
-    assert bool(assumed) == any(q.assume for q in model.losses)
-    assert {line.kind for line in d.lines if line.theorem is not None and d.theorems[line.theorem].theorem in assumed} \
-        <= {"assumed"}
-    truth, supposed = oracle(model, 3), supposing(model, d, oracle, 3)
+    kinds = {line.kind for line in d.lines if line.theorem is not None and d.theorems[line.theorem].theorem in assumed}
+    assert ("assumed" in kinds) == any(q.assume for q in model.losses)
+    assert kinds <= {"assumed", "directions"}
+    truth = oracle(model, 3)
     for q in assumed:
+        supposed = supposing(model, d, 3, q)
         assert truth.refutes(q.left, q.right, q.hypotheses)
         for left, right in q.assumptions:
             assert supposed.refutes(left, right, q.hypotheses) is None
@@ -84,10 +97,11 @@ def test_every_written_line_is_true(model, derivation, oracle, steps) -> None:
 @pytest.mark.parametrize("steps", STEPS)
 def test_every_theorem_is_true(model, derivation, oracle, steps) -> None:
     d = derivation(model)
-    truth, supposed = oracle(model, steps), supposing(model, d, oracle, steps)
+    truth = oracle(model, steps)
     for proved in d.theorems:
         q = proved.theorem
-        assert (supposed if q.assumptions else truth).refutes(q.left, q.right, q.hypotheses) is None, proved.key
+        world = supposing(model, d, steps, q) if q.assumptions else truth
+        assert world.refutes(q.left, q.right, q.hypotheses) is None, proved.key
 
 
 @pytest.mark.parametrize("steps", [None, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 3))])

@@ -160,7 +160,8 @@ def test_replaying_loads_nothing_that_derives() -> None:
         source = (PACKAGE / f"{name.replace('.', '/')}.py").read_text(encoding="utf-8")
         waiting += [other for other, _ in imports(source)]
     assert found == {"proof.record", "proof.entries", "proof.limits", "proof.account", "proof.alike", "proof.statement",
-                     "proof.axioms", "proof.kernel", "expr.index", "expr.nodes", "expr.shape", "expr.walk",
+                     "proof.axioms", "proof.kernel", "proof.plainly",
+                     "expr.index", "expr.nodes", "expr.shape", "expr.walk",
                      "model.notation"}
 
 
@@ -399,7 +400,7 @@ def test_what_is_not_of_the_form_is_refused_with_its_place(kind: str, data: dict
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("", "1:1: this is no JSON"),
+    ("", "the file is empty"),
     ("{\n  \"format\": oops}", "2:13: this is no JSON"),
     ("x" * 3_000_000, "1:1: this is no JSON"),
     ("[" * 200_000, "too many brackets"),
