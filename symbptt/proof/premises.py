@@ -123,7 +123,7 @@ class Premises:
         for (raw, kind), value in zip(self.given, self._arguments("lifted", "Given", self.formal, len(self.given)),
                                       strict=True):
             here = apply(raw, "env")
-            if raw.startswith("tg_"):
+            if raw.startswith(("tg_", "tgpast_")):
                 good = value == ("function", ("k",), apply("fixed", apply(raw, "env", "k")))
             elif raw.startswith("num_"):
                 good = value == apply("lift", here)

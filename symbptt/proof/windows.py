@@ -62,7 +62,9 @@ def stated(name: str, uses: str, equation: Term, closed: Term | None = None) -> 
 
 
 def summands(e: Term) -> list[Term]:
-    """The summands of a term."""
+    """The summands of a term, what is subtracted with its sign."""
+    if e[:2] == ("binary", "-"):
+        return [*summands(e[2]), ("minus", e[3])]
     return [*summands(e[2]), *summands(e[3])] if e[:2] == ("binary", "+") else [e]
 
 

@@ -228,7 +228,7 @@ class ClosedProof:
         texts = [f"?(rec_{self.made.unknown(self.rules[a.of.family.name])} rec tT)"
                  if a.of.family.name in self.carried else self.eliminates(a) for a in known]
         opened = self.unfolded() if letter is None else ""
-        return f"rewrite {' '.join(texts)}{opened} ?at_lagSS ?(at_lag1 _ _ t1); "
+        return f"rewrite {' '.join(texts)}{opened} ?at_lagSS ?at_lag0 ?(at_lag1 _ _ t1); "
 
     # The solution.
 
@@ -244,7 +244,7 @@ class ClosedProof:
         lines = self.made.derivation.line("closed"), self.made.derivation.line("reversed")
         forms = [self.print(line.forms[-1]) for line in lines]
         # the factor at t + 1, in which a lag of two steps is one before t
-        later = " ?at_lagSS ?(at_lag1 _ _ (proj1 (andP tT)))" if "at_lag" in transition else ""
+        later = " ?at_lagSS ?at_lag0 ?(at_lag1 _ _ (proj1 (andP tT)))" if "at_lag" in transition else ""
         found = [self.name("closed_form"), self.name("reversed_form")]
         for name, form, suffix in zip(found, forms, ("", "_rev"), strict=True):
             # the step is given by rewriting: a wrong one is refused at once, where unification would unfold letters
