@@ -306,6 +306,8 @@ class ClosedProof:
         if any(not a.of.time.terms for a in known):
             lagged = [n for n in self.made.model.defined if self.made.lagged(n)]
             texts += ["?at_lagSS", "?at_lagS0", "?at_lag0", *(f"?{self.name('start', n)}" for n in lagged)]
+        elif any(a.of.time.const > 0 for a in known):  # at a later step a value at a lag may be one before t
+            texts += ["?at_lagSS", "?at_lag0", "?(at_lag1 _ _ t1)"]
         return f"rewrite {' '.join([*opened, *texts])}; " if found else ""
 
     def gradient(self, a: Matrix) -> str:

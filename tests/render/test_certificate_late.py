@@ -20,6 +20,8 @@ TWO_SUBTRACTED = SUBTRACTED + '\n[[loss]]\nterm = "-2*squared_norm(M)"\nreduce =
 GATED = SOLVED.replace("[parameters]", '[parameters]\nM = "h, h"\nP = "h, h"') \
     .replace('h = "h[t-1] + x"', 'g = "sigmoid(x + M @ h[t-2])"\nh = "P @ (g * h[t-2])"')
 """The transition reads the gate at a later step, which reads the state at its lag: the state at t itself."""
+INPUT = GATED.replace("sigmoid(x + M @ h[t-2])", "sigmoid(x[t-2] + M @ h[t-3])").replace("g * h[t-2]", "g * h[t-3]")
+"""The gradient of the input reads the gate two steps later, and that the state one step before the input."""
 
 LIES = {
     "a target before the first step that moves": (TARGET, "fixed (y_past k)", "line (y_past k) (y_past k)", "tgpast_y"),
@@ -32,8 +34,8 @@ LIES = {
 }
 
 
-@pytest.mark.parametrize("text", [TARGET, SUBTRACTED, TWO_SUBTRACTED, GATED],
-                         ids=["target", "subtracted", "two subtracted", "gated"])
+@pytest.mark.parametrize("text", [TARGET, SUBTRACTED, TWO_SUBTRACTED, GATED, INPUT],
+                         ids=["target", "subtracted", "two subtracted", "gated", "input"])
 def test_the_statement_is_understood(text: str) -> None:
     model = loads(text)
     guard(model, certificate(derive(model)))
@@ -56,8 +58,8 @@ def test_a_lie_is_refused(lie: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", [TARGET, SUBTRACTED, TWO_SUBTRACTED, GATED],
-                         ids=["target", "subtracted", "two subtracted", "gated"])
+@pytest.mark.parametrize("text", [TARGET, SUBTRACTED, TWO_SUBTRACTED, GATED, INPUT],
+                         ids=["target", "subtracted", "two subtracted", "gated", "input"])
 def test_coq_proves_it(text: str) -> None:
     verdict = checked(certificate(derive(loads(text))))
     assert verdict.accepted, verdict.reason
