@@ -14,12 +14,15 @@ from click.testing import CliRunner
 from symbptt.cli import main
 from symbptt.model.read import loads
 from symbptt.model.spec import Model
-from symbptt.proof import checker
+from symbptt.proof import checker, evaluation
 from symbptt.proof.checker import Checked, CheckerError, Verdict, answers, check
+from symbptt.proof.declared import Text
 from symbptt.proof.evaluation import Astray
 from symbptt.proof.grammar import HEADER, RESERVED
 from symbptt.proof.guard import formed, guard
+from symbptt.proof.premises import premises
 from symbptt.proof.reading import NotRead, read
+from symbptt.proof.tellable import tellable
 from symbptt.proof.vernacular import NotAllowed, allow, sentences
 from symbptt.render.certificate import certificate
 from symbptt.render.certificate_check import ALONE, examined, told
@@ -226,6 +229,96 @@ def test_a_lie_that_is_aimed_between_the_steps_that_are_tried(lie: str, linear: 
     assert text != linear
     with pytest.raises(Astray):
         guard(named("linear"), text)
+
+
+CLOSED = r"\sum_(t <= i < T.+1) mxpow W_hh^T (i - t)%N *m (W_qh^T *m g_o i)"
+REVERSED = r"\sum_(t <= i < T.+1) mxpow W_hh^T (T - i)%N *m (W_qh^T *m g_o (T + t - i)%N)"
+TOTAL = r"\sum_(1 <= t < T.+1) (\sum_(t <= i < T.+1) mxpow W_hh^T (i - t)%N *m W_qh^T *m g_o i *m (x t)^T)"
+STEP, LOSS = "let h := W_hx *m x t + ", "const_mx (l (o t) (y t))"
+ONES = r"\sum_(1 <= k < T.+1) 1"
+SQUARE = r"((\sum_(0 <= k < n_h) 1 - 3%:R) * (\sum_(0 <= k < n_h) 1 - 4%:R))"
+COUNT = "(((const_mx 1 : 'M[R]_(1, n_h)) *m (const_mx 1 : 'cV[R]_n_h)) 0 0 - 3%:R)"
+HOLES = {
+    # a name that the grammar reads
+    "a gradient of nothing": ("\nDefinition edge_1 ", "\nDefinition is_grad1 (A B C : Type) (a : A) (b : B) (c : C) : "
+                              "Prop := False.\nDefinition edge_1 ", "section Adjoint"),
+    "the first gradient by another name": ("is_grad (fun", "is_grad1 (fun", "real_gradient"),
+    # what is zero at every point that is tried
+    "a sum that begins later": (STEP, rf"{STEP}(\sum_(5 <= k < T.+1) 1) *: const_mx 1 + ", "no place"),
+    "a sum in a step": (STEP, rf"{STEP}\sum_(1 <= k < T.+1) const_mx 1 + ", "no place"),
+    "a sum that begins later in the loss": (r"\sum_(1 <= t < T.+1) const_mx", r"\sum_(5 <= t < T.+1) const_mx",
+                                                "no place"),
+    "the number of steps by another name": (STEP, f"{STEP}(let T := 7%N in (t == T)%N%:R) *: const_mx 1 + ", "bound"),
+    "the number of steps in a step": (STEP, f"let T := 7%N in {STEP}", "T gets another meaning"),
+    "a size in a step": (STEP, f"let n_h := 7%N in {STEP}", "n_h gets another meaning"),
+    "a number of steps as a sum": (LOSS, rf"(({ONES} - 2%:R) * ({ONES} - 4%:R)) *: {LOSS}", "a sum over steps"),
+    "a size as a sum": (LOSS, f"{SQUARE} *: {LOSS}", "binds no size"),
+    "a size as a product": (LOSS, f"{COUNT} *: {LOSS}", "a size as a number"),
+    "a time through a function": ("(y t)", "(y ((fun s => (t - s)%N) t.-1.-1.-1.-1))", "bound within"),
+    "a time as a difference": ("(y t)", "(y (t - t.-1.-1.-1.-1)%N)", "a time is computed"),
+    "a time as a successor of a difference": ("(y t)", "(y (t - t).+1)", "a time is computed"),
+    "a slice beyond what is tried": (STEP, f"{STEP}sel n_h 1 9 + ", "not within"),
+    "a function of a lag": (STEP, f"{STEP}at_lag (fun k => const_mx 1) (fun k => 0) 5 t + ", "bound within"),
+    "a power of a matrix": (STEP, f"{STEP}mxpow W_hh t *m ", "power has no place"),
+    "an exponent that is a time": (LOSS, f"(2%:R ^+ t) *: {LOSS}", "exponent"),
+    # closed forms that say nothing
+    "what cannot be read, in a closed form": (
+        f" {CLOSED}.\nProof", f" {CLOSED} + \\col_i g_h t i 0.\nProof", "closed_form cannot be read"),
+    "the closed form for the reversed one": (REVERSED, f"{CLOSED} + 0", "reversed_form"),
+    "the reversed form with half a sum": (REVERSED, f"{REVERSED} + {REVERSED}", "reversed_form"),
+    "forms of something else": (f"-> {CLOSED} =\n  ", f"-> 0 + {CLOSED} =\n  ", "forms_agree"),
+    "a gradient as itself by a lemma": (f"dL_dW_hx =\n  {TOTAL}", "dL_dW_hx =\n  sval hid", "sval is not known"),
+    "a gradient as itself by a module": (f"dL_dW_hx =\n  {TOTAL}", "dL_dW_hx =\n  certificate.hide",
+                                          "not known"),
+    "another sum for a gradient": (f"dL_dW_hx =\n  {TOTAL}", f"dL_dW_hx =\n  {TOTAL} + 1%:R *: W_hx",
+                                   "sum_W_hx differ"),
+    "a lemma of another name": ("Lemma step t", "Lemma hid : True.\nProof. by []. Qed.\nLemma step t",
+                               "section Closed"),
+}
+
+
+@pytest.mark.parametrize("lie", HOLES)
+def test_a_statement_that_says_something_else_where_nobody_looks(lie: str, linear: str,
+                                                                 named: Callable[[str], Model]) -> None:
+    old, new, reason = HOLES[lie]
+    assert old in linear
+    with pytest.raises(Astray, match=reason):
+        guard(named("linear"), linear.replace(old, new))
+
+
+@pytest.mark.parametrize("body", [r"\col_i g_h t i 0", r"\matrix_(i, j) g_h t i j"])
+def test_a_definition_that_cannot_be_read_stands_in_no_closed_form(body: str, linear: str) -> None:
+    hidden = f"Definition K (t : nat) : 'cV[R]_n_h := {body}.\n\nTheorem closed_form"
+    with pytest.raises(Astray, match="cannot be read"):
+        formed(linear.replace("Theorem closed_form", hidden))
+
+
+def test_statements_are_evaluated_beyond_every_step_that_they_read(linear: str, named: Callable[[str], Model]) -> None:
+    for far, reason in ((7, "objective"), (50, "50 steps away, further than the model")):
+        for time in (f"(at_lag y y {far} t)", f"(y t{'.+1' * far})", f"(y {far})"):
+            text = linear.replace("(y t)", time).replace("((tg_y env) t)", time)
+            found = Text(text)
+            assert tellable(found, premises(found)) == far
+            with pytest.raises(Astray, match=reason):
+                guard(named("linear"), text)
+
+
+def test_a_premise_is_no_division_by_zero() -> None:
+    text = certificate(derived(loads(POWER)))
+    assert "Hypothesis reciprocal : 2%:R * inv_2 = 1" in text
+    with pytest.raises(Astray, match="reciprocal"):
+        formed(text.replace("inv_2", "inv_0").replace("2%:R", "0%:R"))
+
+
+def test_the_work_of_a_comparison_is_bounded(linear: str, named: Callable[[str], Model],
+                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nested sums are refused where they have no place, and are counted where they have one."""
+    nested = "".join(rf"(\sum_(1 <= k{n} < T.+1) " for n in range(20)) + "const_mx 1" + ")" * 20
+    with pytest.raises(Astray, match="a sum over steps"):
+        guard(named("linear"), linear.replace(LOSS, f"{LOSS} + {nested}"))
+    monkeypatch.setattr(evaluation, "WORK", 20_000)
+    with pytest.raises(Astray, match="longer to evaluate"):
+        guard(named("linear"), linear.replace(f"dL_dW_hx =\n  {TOTAL}", f"dL_dW_hx =\n  {TOTAL} + {nested}"))
 
 
 POWER = """name = "power"

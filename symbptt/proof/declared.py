@@ -138,6 +138,6 @@ class Text:
             if body.startswith(("col_mx ", "row_mx ")):
                 term = ("typed", term, Reader(kind).matrix_type())
         except NotRead:
-            return
+            term = ("unread", body)  # whoever evaluates it refuses it; in a proof it may stand
         before = dict(self._here)
         before[name] = self._here[name] = Defined(variables, term, before)

@@ -10,8 +10,11 @@ from symbptt.proof import field as f
 from symbptt.proof.declared import Defined, Scope
 from symbptt.proof.reading import NotRead, Term
 
+HERE: Term = ("name", "t")
 LARGE, MOST = 2**53, 32
 """No number that a certificate writes out is as large as the first, and no exponent larger than the second."""
+WORK = 3_000_000
+"""No statement of a certificate takes more steps to evaluate at one point."""
 LONGEST = 10000
 """No sum or power of a certificate has more terms or factors at the steps that are tried."""
 
@@ -27,6 +30,7 @@ class Evaluation:
         self.sizes, self.count = sizes, count
         self.variables: dict[str, Any] = {}
         self.seen: dict[int, tuple[Defined, Any]] = {}
+        self.work = 0
 
     # Natural numbers.
 
@@ -47,19 +51,26 @@ class Evaluation:
         def time(a: Term) -> bool:
             return bool(a[0] == "name" and a[1] in s.bound)
 
+        def apart(a: Term) -> bool:
+            return a[:2] == ("binary", "-") and time(a[3]) and (time(a[2]) or a[2] in (end, ("binary", "+", end, HERE)))
+
         end: Term = ("name", "T")
         match e:
             case ("number", _) | ("name", _):
                 return True
+            case ("postfix", "%N", ("successor", _, _) as inner):
+                return self._plain(inner, s)
             case ("successor", _, inner):
                 # Coq has signs for four steps; more are put behind one another.
                 while inner[0] == "successor":
                     inner = inner[2]
-                return time(inner) or e == ("successor", 1, end)
+                return time(inner) or apart(inner) or e == ("successor", 1, end)
             case ("postfix", "%N", ("binary", "==", left, right)):
                 return time(left) and right == end
-            case ("postfix", "%N", ("binary", "+" | "-", left, right)) if time(left):
+            case ("postfix", "%N", ("binary", "+", left, right)) if time(left):
                 return time(right)
+            case ("postfix", "%N", ("binary", "-", _, _) as inner) if apart(inner):
+                return True
             case ("apply", ("name", "minn"), (("postfix", "%N", ("binary", "+", left, right)), stop)):
                 return time(left) and time(right) and stop == ("successor", 1, end)
         return self._size(e)
@@ -99,6 +110,9 @@ class Evaluation:
     # Everything else.
 
     def __call__(self, e: Term, s: Scope) -> Any:
+        self.work += 1
+        if self.work > WORK:
+            raise Astray("the statement takes longer to evaluate than any of a certificate")
         return getattr(self, f"_{e[0]}")(e, s)
 
     def _number(self, e: Term, _s: Scope) -> int:

@@ -94,7 +94,8 @@ PARTS: dict[str, Part] = {
                      "env, pt, slopes, adjoints as variables g_… and e_…, the recursion and the gradients dL_d…"),
     "Adjoint": Part("Backward", {"Variable dir": r"Variable dir : point R",
                                  "Hypothesis rec": r"Hypothesis rec : recursion"},
-                    (NOTATION, rf"Variable d_{NAME} : {FAMILY}", r"(?:Definition|Lemma|Record|Hypothesis) .*"),
+                    (NOTATION, rf"Variable d_{NAME} : {FAMILY}", r"Record tangents .*", r"Hypothesis (?:rec|fol) : .*",
+                     r"Definition (?:rule|edge|sent)_.*", r"Lemma (?:adjoint|balance|shift|start|total)[_ ].*"),
                     "dir, tangents d_…, definitions and lemmas"),
     "Formal": Part("Backward", {
         "Import formal": r"Import formal", "Variable dir": r"Variable dir : point R",
@@ -106,7 +107,8 @@ PARTS: dict[str, Part] = {
         "dir, lifted, moved, formal_… and the theorem formal_gradient"),
     "Closed": Part("Backward", {"Hypothesis rec": r"Hypothesis rec : recursion"},
                    (*SCALARS, rf"Definition {NAME}(?: \(t : nat\))? : {STACKED} := .*",
-                    r"Lemma .*", rf"Theorem (?:closed_form|reversed_form|forms_agree|last_form|sum_{NAME})'*"
+                    r"Lemma (?:all|part|silent|start|whole)_.*", r"Lemma (?:beyond|grouped|step)'* .*",
+                    rf"Theorem (?:closed_form|reversed_form|forms_agree|last_form|sum_{NAME})'*"
                     rf"(?: t)? : (?:{RANGE} -> )?.* = .*",
                     rf"Theorem truncated_(?:form'* uses'* t : \(0 < t\)%N -> |sum_{NAME} uses'* : ).* = .*"),
                    "the recursion as a hypothesis, letters, lemmas, closed forms, the gradients sum_… and truncated_…"),

@@ -32,7 +32,8 @@ from symbptt.proof.premises import expand as written_out
 from symbptt.proof.pushed import Pushed
 from symbptt.proof.reading import NotRead, Reader, read
 from symbptt.proof.skeleton import skeleton
-from symbptt.proof.solved import solved
+from symbptt.proof.solved import holds, solved
+from symbptt.proof.tellable import tellable
 from symbptt.proof.vernacular import NotAllowed
 from symbptt.proof.windows import Engine, Stated, compared, engine
 
@@ -40,6 +41,8 @@ SEED = randbelow(2**32)
 """Where the random point stands: another one in each process, so that nobody can write a text for it."""
 STEPS = (2, 4)
 """The numbers of steps that are tried; more where a longer lag asks for them."""
+FAR = 4
+"""So much further than the longest lag, and that twice, a text may read through definitions."""
 CASES = re.compile(r"\b(if|match)\b(?!')")
 """A choice; by it a statement could say one thing at the steps that are tried and another one elsewhere."""
 
@@ -357,7 +360,8 @@ def formed(text: str) -> None:
         Astray: it does; the message says where.
     """
     try:
-        found, _ = _structure(text)
+        found, assumed = _structure(text)
+        tellable(found, assumed)
         solved(found)
     except UNREAD as error:
         raise _astray(error) from error
@@ -375,14 +379,17 @@ def guard(model: Model, text: str) -> None:
         if other:
             raise Astray(f"the sizes are not those of the model: n_{min(other)}")
         shapes(model, found)
-        longest = max(model.lags.values(), default=0) + 2
-        guards = [Guard(model, found, assumed, steps) for steps in (STEPS[0], max(STEPS[1], longest))]
+        longest, far = max(model.lags.values(), default=0) + 2, tellable(found, assumed)
+        if far > 2 * longest + FAR:
+            raise Astray(f"the statement reads {far} steps away, further than the model does")
+        guards = [Guard(model, found, assumed, steps) for steps in (STEPS[0], max(STEPS[1], longest, far + 2))]
         for each in guards:
             each.check()
             Guard(model, found, assumed, each.steps, Pushed).forward()
         texts, truth = solved(found), engine(model)
         for each in guards:
             each.truncations(texts, truth)
+            holds(found, each.run, each.scope("Closed"), each.steps) if texts else None
     except UNREAD as error:
         raise _astray(error) from error
 

@@ -226,7 +226,7 @@ class Premises:
         number, inverse = e[2][2:]
         raw = self._field(inverse, here)
         if number[:2] == ("postfix", "%:R") and number[2][0] == "number":
-            return raw == f"num_inv_{number[2][1]}"
+            return int(number[2][1]) > 0 and raw == f"num_inv_{number[2][1]}"
         other = self._field(number, here)
         return other.startswith("num_") and raw == f"num_inv_{other.removeprefix('num_')}"
 
@@ -240,7 +240,7 @@ class Premises:
 
     def _gradient(self, claim: str, here: Mapping[str, Defined]) -> bool:
         """is_grad of a loss at its arguments, of which the first move, with its gradients at the same arguments."""
-        match = re.match(r"is_grad(\d?) ", claim)
+        match = re.match(r"is_grad([23]?) ", claim)
         e = read(claim)
         if match is None or e[0] != "apply" or e[1] != ("name", match[0].strip()):
             return False

@@ -85,7 +85,7 @@ def _sentence(section: str, s: Sentence) -> None:
 def _readable(text: Text) -> None:
     """What a statement is made of can be read."""
     for trail, s in text.statement:
-        stated = trail and trail[-1] not in ("Adjoint", "Closed") and "_follow_" not in s.words[1]
+        stated = trail and trail[-1] != "Adjoint" and "_follow_" not in s.words[1]
         if s.text.startswith("Local Notation") or (stated and s.words[0] in ("Definition", "Fixpoint")):
             try:
                 read(s.text.partition(" := ")[2])

@@ -9,23 +9,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from symbptt.proof.declared import Defined, Text
-from symbptt.proof.evaluation import Astray
+from symbptt.proof.declared import Defined, Scope, Text
+from symbptt.proof.evaluation import Astray, Evaluation
 from symbptt.proof.premises import named
 from symbptt.proof.reading import NotRead, Term, read
-from symbptt.proof.windows import FORM, TOTAL, Stated, stated
+from symbptt.proof.windows import END, FORM, HERE, TOTAL, Stated, stated, words
 
 NEEDED = ("closed_form", "reversed_form", "forms_agree", FORM)
 THEOREM = re.compile(r"Theorem ([\w']+)( uses'*)?( t)? : (?:(\((?:0 < t|1 <= t <= T)\)%N) -> )?(.*)")
 
 
-def used(e: object, here: Mapping[str, Defined], seen: frozenset[int] = frozenset()) -> set[str]:
+def used(e: object, here: Mapping[str, Defined], seen: set[int] | None = None) -> set[str]:
     """The names that a term reads, also through definitions."""
+    seen = set() if seen is None else seen
     if not isinstance(e, tuple):
         return set()
     if len(e) == 2 and e[0] == "name":
         d = here.get(e[1])
-        return {e[1]} | (used(d.body, d.before, seen | {id(d)}) if d is not None and id(d) not in seen else set())
+        if d is None or id(d) in seen:
+            return {e[1]}
+        seen.add(id(d))
+        return {e[1]} | used(d.body, d.before, seen)
     return set().union(*(used(a, here, seen) for a in e))
 
 
@@ -53,12 +57,13 @@ def solved(text: Text) -> dict[str, Stated]:
         return {}
     here, never = text.sections["Closed"], recurring(text)
     found, split, closed = dict[str, Term](), list[tuple[str, str, Term]](), dict[str, Term]()
+    rights = dict[str, Term]()
     for name, uses, timed, equation in theorems(text):
         left, right = equation[2:]
         plain = name.rstrip("'")
         if plain in found:
             raise Astray(f"the theorem {name} stands there twice")
-        found[plain] = left
+        found[plain], rights[plain] = left, right
         if plain == "closed_form":
             closed[FORM] = right
         if uses:
@@ -81,8 +86,40 @@ def solved(text: Text) -> dict[str, Stated]:
                 and f"{TOTAL}{n}".rstrip("'") not in found]
     if missing:
         raise Astray(f"there is no theorem {missing[0]}")
+    if not found["closed_form"] == found["reversed_form"] == found[FORM]:
+        raise Astray("the closed forms are about different things")
+    if (found["forms_agree"], rights["forms_agree"]) != (rights["closed_form"], rights["reversed_form"]):
+        raise Astray("the theorem forms_agree is not about the two closed forms")
     return {name.rstrip("'"): stated(name, uses, equation, closed.get(name.rstrip("'")))
             for name, uses, equation in split}
+
+
+
+def holds(text: Text, run: Evaluation, scope: Scope, steps: int) -> None:
+    """Evaluate both sides of every closed form, and see that the reversed one runs from the other end.
+
+    Raises:
+        Astray: they are worth different things, or what is called reversed is not.
+    """
+    rights = {}
+    for name, uses, timed, equation in theorems(text) if "Closed" in text.sections else ():
+        left, right = equation[2:]
+        rights[name.rstrip("'")] = right
+        for time in range(1, steps + 1) if timed and not uses else [] if uses else [0]:
+            here = scope.inner("t", time) if timed else scope
+            if run(left, here) != run(right, here):
+                raise Astray(f"the sides of the theorem {name} differ (T = {steps}, t = {time})")
+    if not rights:
+        return
+    forward, back = (words(rights[name], HERE, END) for name in ("closed_form", "reversed_form"))
+    mirrored = bool(forward) and len(forward) == len(back)
+    for (i, body), (j, other) in zip(forward, back, strict=False):
+        for time in range(1, steps + 1):
+            here = scope.inner("t", time)
+            mirrored &= all(run(body, here.inner(i, k)) == run(other, here.inner(j, steps + time - k))
+                            for k in range(time, steps + 1))
+    if not mirrored:
+        raise Astray("the theorem reversed_form does not run from the other end")
 
 
 def _over_time(e: object, here: Mapping[str, Defined], never: set[str]) -> bool:
