@@ -23,6 +23,7 @@ from symbptt.model.spec import LossTerm, Model, ModelError
 from symbptt.program.options import OptionError, Options
 from symbptt.proof import kernel, record
 from symbptt.proof.account import ProvedStatement
+from symbptt.proof.afresh import afresh
 from symbptt.proof.assumed import Assumed, rests_on
 from symbptt.proof.axioms import Refused
 from symbptt.proof.checker import CheckerError
@@ -310,7 +311,10 @@ def check(proof: Proof | ProvedStatement) -> Theorem:
     data = proof.proof if isinstance(proof, ProvedStatement) else proof
     if not isinstance(data, Proof):
         raise TypeError(f"a proof is checked, such as derive(model).theorems[0].proof, not {type(proof).__name__}")
-    return kernel.check(data)
+    try:
+        return kernel.check(afresh(data))
+    except RecursionError as error:
+        raise Refused("the proof is nested too deeply") from error
 
 
 def _derived_with_mask(model: Model, name: str) -> derivation.Derivation:

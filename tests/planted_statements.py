@@ -142,7 +142,7 @@ WINDOWED = [
         (TOTAL, WORD, REVERSED), (TOTAL, WORD, REVERSED),
         proved("truncated_sum_W_hh", "rewrite sum_W_hh; apply: sum_apart => t _.\n"
                f"rewrite (sum_rev_dist (fun d i => {WORD.replace('(i - t)%N', 'd')})); apply: sum_window.")),
-        guard="a time, or a size, is written as none is"),
+        guard="what is kept by truncated_sum_W_hh is not what the engine has"),
     Lie("a window over the form from the end", "linear", (
         (FORM, "(i - t)%N *m (W_qh^T *m g_o i)", "(T - i)%N *m (W_qh^T *m g_o (T + t - i)%N)"),
         (FORM, "(i - t)%N *m (W_qh^T *m g_o i)", "(T - i)%N *m (W_qh^T *m g_o (T + t - i)%N)"),

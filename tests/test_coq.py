@@ -257,6 +257,7 @@ HOLES = {
     "a time through a function": ("(y t)", "(y ((fun s => (t - s)%N) t.-1.-1.-1.-1))", "bound within"),
     "a time as a difference": ("(y t)", "(y (t - t.-1.-1.-1.-1)%N)", "a time is computed"),
     "a time as a successor of a difference": ("(y t)", "(y (t - t).+1)", "a time is computed"),
+    "a time before the last": ("(y t)", "(y T.-1)", "a time is computed"),
     "a slice beyond what is tried": (STEP, f"{STEP}sel n_h 1 9 + ", "not within"),
     "a function of a lag": (STEP, f"{STEP}at_lag (fun k => const_mx 1) (fun k => 0) 5 t + ", "bound within"),
     "a power of a matrix": (STEP, f"{STEP}mxpow W_hh t *m ", "power has no place"),

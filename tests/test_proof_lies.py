@@ -12,13 +12,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
+import symbptt
 from symbptt.derive import derive
+from symbptt.expr.index import Index, IndexVar, index
+from symbptt.expr.nodes import Delta
 from symbptt.model.read import load, loads
 from symbptt.model.spec import Model
 from symbptt.proof import checker
 from symbptt.proof.axioms import Refused
 from symbptt.proof.guard import Astray, guard
-from symbptt.proof.kernel import check
+from symbptt.proof.kernel import check, replay
+from symbptt.proof.statement import Proof, Step
 from symbptt.proof.vernacular import NotAllowed, allow, sentences
 from symbptt.render.certificate import certificate
 from tests.conftest import FILES
@@ -50,6 +54,22 @@ def test_the_kernel_refuses_a_doctored_proof(what: str) -> None:
     assert check(closed_form()) == closed_form().claim
     with pytest.raises(Refused, match=reason):
         check(doctor(closed_form()))
+
+
+def test_what_a_node_remembers_of_itself_is_found_out_anew() -> None:
+    i, one, two = IndexVar("i"), Index(1), Index(2)
+
+    def proof(remembers: bool) -> Proof:
+        forged = Delta(one, index(i))
+        if remembers:
+            forged._free = frozenset()  # as if i did not occur
+        steps = (Step("axiom", (), ("product_constant", forged, i, one, two)),)
+        return Proof((), steps, replay(Proof((), steps, None))[-1])  # type: ignore[arg-type]
+
+    with pytest.raises(Refused, match="bound index i"):
+        proof(remembers=False)
+    with pytest.raises(Refused, match="bound index i"):
+        symbptt.check(proof(remembers=True))
 
 
 # The guard and the list of sentences, which need no Coq. --------------------------------------------------------------

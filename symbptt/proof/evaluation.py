@@ -60,6 +60,8 @@ class Evaluation:
                 return True
             case ("postfix", "%N", ("successor", _, _) as inner):
                 return self._plain(inner, s)
+            case ("successor", back, ("name", "T")) if back < 0:
+                return True
             case ("successor", _, inner):
                 # Coq has signs for four steps; more are put behind one another.
                 while inner[0] == "successor":

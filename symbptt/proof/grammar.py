@@ -107,7 +107,7 @@ PARTS: dict[str, Part] = {
         "dir, lifted, moved, formal_… and the theorem formal_gradient"),
     "Closed": Part("Backward", {"Hypothesis rec": r"Hypothesis rec : recursion"},
                    (*SCALARS, rf"Definition {NAME}(?: \(t : nat\))? : {STACKED} := .*",
-                    r"Lemma (?:all|part|silent|start|whole)_.*", r"Lemma (?:beyond|grouped|step)'* .*",
+                    r"Lemma (?:all|part|silent|start|sum|truncated|whole)_.*", r"Lemma (?:beyond|grouped|step)'* .*",
                     rf"Theorem (?:closed_form|reversed_form|forms_agree|last_form|sum_{NAME})'*"
                     rf"(?: t)? : (?:{RANGE} -> )?.* = .*",
                     rf"Theorem truncated_(?:form'* uses'* t : \(0 < t\)%N -> |sum_{NAME} uses'* : ).* = .*"),
