@@ -8,13 +8,12 @@ pass, the objective, every line of the recursion, every gradient, the closing su
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Iterator
 from secrets import randbelow
 from typing import Any
 
-from sympy import Expr, Integer, MatrixSymbol, expand
+from sympy import MatrixSymbol
 
 from symbptt.expr.index import t
 from symbptt.expr.nodes import Apply, At, Matrix
@@ -30,7 +29,8 @@ from symbptt.proof.plainly import plainly
 from symbptt.proof.premises import Premises, apart, called, premises
 from symbptt.proof.premises import expand as written_out
 from symbptt.proof.pushed import Pushed
-from symbptt.proof.reading import NotRead, Reader, read
+from symbptt.proof.reading import NotRead, read
+from symbptt.proof.shaped import shapes
 from symbptt.proof.skeleton import skeleton
 from symbptt.proof.solved import holds, solved
 from symbptt.proof.tellable import tellable
@@ -389,35 +389,9 @@ def guard(model: Model, text: str) -> None:
         texts, truth = solved(found), engine(model)
         for each in guards:
             each.truncations(texts, truth)
-            holds(found, each.run, each.scope("Closed"), each.steps) if texts else None
+            holds(found, each.run, each.steps)
     except UNREAD as error:
         raise _astray(error) from error
-
-
-def shapes(model: Model, text: Text) -> None:
-    """Compare the types of parameters, data and states with the shapes in the model, as terms in the sizes.
-
-    Raises:
-        Astray: one is another.
-    """
-    symbols = {v.name: v for v in (*model.parameters, *model.static, *model.families.values())}
-    sizes = {s.name: s.symbol for s in model.sizes}
-
-    def size(e: Any) -> Expr:
-        if e[0] == "number":
-            return Integer(e[1])
-        if e[0] == "name":
-            return sizes[apart(e[1], "n_")]
-        return {"+": operator.add, "*": operator.mul}[e[1]](size(e[2]), size(e[3]))
-
-    for record in ("given", "point", "state"):
-        for raw, kind in text.records[record]:
-            if raw.startswith(("fn_", "num_")):
-                continue
-            name = apart(raw, "ptpast_", "tgpast_", "pt_", "tg_", "st_", "of_")
-            shape = Reader(kind.removeprefix("nat -> ")).matrix_type()
-            if any(expand(size(a) - b) for a, b in zip(shape[1:], symbols[name].shape, strict=True)):
-                raise Astray(f"the shape of {name} is not that of the model: {kind}")
 
 
 def _structure(text: str) -> tuple[Text, Premises]:

@@ -95,22 +95,24 @@ def solved(text: Text) -> dict[str, Stated]:
 
 
 
-def holds(text: Text, run: Evaluation, scope: Scope, steps: int) -> None:
+def holds(text: Text, run: Evaluation, steps: int) -> None:
     """Evaluate both sides of every closed form, and see that the reversed one runs from the other end.
 
     Raises:
         Astray: they are worth different things, or what is called reversed is not.
     """
-    rights = {}
-    for name, uses, timed, equation in theorems(text) if "Closed" in text.sections else ():
+    if "Closed" not in text.sections:
+        return
+    rights, scope = dict[str, Term](), Scope(text.sections["Closed"])
+    for name, uses, timed, equation in theorems(text):
         left, right = equation[2:]
         rights[name.rstrip("'")] = right
-        for time in range(1, steps + 1) if timed and not uses else [] if uses else [0]:
+        if uses:
+            continue  # whose halves are compared with the engine's
+        for time in range(1, steps + 1) if timed else [0]:
             here = scope.inner("t", time) if timed else scope
             if run(left, here) != run(right, here):
                 raise Astray(f"the sides of the theorem {name} differ (T = {steps}, t = {time})")
-    if not rights:
-        return
     forward, back = (words(rights[name], HERE, END) for name in ("closed_form", "reversed_form"))
     mirrored = bool(forward) and len(forward) == len(back)
     for (i, body), (j, other) in zip(forward, back, strict=False):
