@@ -86,6 +86,8 @@ def solved(text: Text) -> dict[str, Stated]:
                 and f"{TOTAL}{n}".rstrip("'") not in found]
     if missing:
         raise Astray(f"there is no theorem {missing[0]}")
+    if not all("T" in named(body) for _, body in words(rights["reversed_form"], HERE, END)):
+        raise Astray("the theorem reversed_form does not run from the other end")
     if not found["closed_form"] == found["reversed_form"] == found[FORM]:
         raise Astray("the closed forms are about different things")
     if (found["forms_agree"], rights["forms_agree"]) != (rights["closed_form"], rights["reversed_form"]):

@@ -15,13 +15,17 @@ from sympy import Expr, Integer, Symbol, expand
 
 from symbptt.proof.declared import Defined, Text
 from symbptt.proof.evaluation import Astray
+from symbptt.proof.grammar import RESERVED
 from symbptt.proof.premises import Premises
 from symbptt.proof.reading import NotRead, Term, read
+from symbptt.proof.skeleton import introduced
 from symbptt.proof.solved import theorems
 
 ALL_STEPS: tuple[Term, Term] = (("number", 1), ("successor", 1, ("name", "T")))
 GIVEN = ("env", "reals")
 """What is given, which is compared field by field."""
+LOCAL = ("t", "k", "uses", "past")
+"""Variables of definitions and theorems, which have primes where the model has a name like them."""
 FACTORS = ("*", "*m", "*:")
 SUMMED = re.compile(r"loss(?:_\d+'*)?|dL_d[\w']+")
 """The definitions that sum over steps."""
@@ -34,7 +38,7 @@ def tellable(text: Text, assumed: Premises) -> int:
         Astray: there is one; the message says where.
     """
     sizes = frozenset(text.sizes)
-    far = 0
+    far, known = 0, _known(text)
     for where, e, here, part in _terms(text, assumed):
         closed = part == "Closed"
         if part == "step":
@@ -42,10 +46,21 @@ def tellable(text: Text, assumed: Premises) -> int:
         summed = part == "gradient" or (part != "step" and SUMMED.fullmatch(where) is not None)
         for inner in walk(e):
             _form(where, inner, sizes, closed, summed)
+        bound = {inner[2] for inner in walk(e) if inner[0] in ("sum", "product")}
+        unknown = [n for n in sorted(_names(e) - known - bound) if n.rstrip("'") not in LOCAL and n[:6] != "@real."]
+        if unknown:
+            raise Astray(f"{where}: the name {unknown[0]} is not known")
         if not closed and steps(e, here) > 1:
             raise Astray(f"{where}: a sum over steps is multiplied with another, or stands in one")
         far = max(far, reach(e, here))
     return far
+
+
+def _known(text: Text) -> set[str]:
+    """The names that a statement may read: what it introduces but theorems and lemmas, and those of the library."""
+    proved = {s.words[1] for _, s in text.statement if s.words[0] in ("Lemma", "Theorem")}
+    names = {new.name for new in introduced(text)} - proved
+    return names | RESERVED
 
 
 def walk(e: Any) -> Iterator[Term]:
