@@ -268,7 +268,7 @@ HOLES = {
     "the closed form for the reversed one": (REVERSED, f"{CLOSED} + 0", "reversed_form"),
     "the reversed form with half a sum": (REVERSED, f"{REVERSED} + {REVERSED}", "reversed_form"),
     "forms of something else": (f"-> {CLOSED} =\n  ", f"-> 0 + {CLOSED} =\n  ", "forms_agree"),
-    "a gradient as itself by a lemma": (f"dL_dW_hx =\n  {TOTAL}", "dL_dW_hx =\n  sval hid", "sval is not known"),
+    "a gradient as itself by a lemma": (f"dL_dW_hx =\n  {TOTAL}", "dL_dW_hx =\n  sval hid", "is not known"),
     "a gradient as itself by a module": (f"dL_dW_hx =\n  {TOTAL}", "dL_dW_hx =\n  certificate.hide",
                                           "not known"),
     "another sum for a gradient": (f"dL_dW_hx =\n  {TOTAL}", f"dL_dW_hx =\n  {TOTAL} + 1%:R *: W_hx",

@@ -13,7 +13,7 @@ from symbptt.proof.reading import NotRead, Term
 HERE: Term = ("name", "t")
 LARGE, MOST = 2**53, 32
 """No number that a certificate writes out is as large as the first, and no exponent larger than the second."""
-WORK = 3_000_000
+WORK = 1_000_000
 """No statement of a certificate takes more steps to evaluate at one point."""
 LONGEST = 10000
 """No sum or power of a certificate has more terms or factors at the steps that are tried."""
