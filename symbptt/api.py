@@ -48,7 +48,7 @@ LOSSES = tuple(functions.LOSSES)
 """The losses with a meaning of their own."""
 WRITTEN_OUT = stages.WRITTEN_OUT
 """Up to this T a derivation writes every t out, with a theorem for each; above, `prove` does, in one theorem."""
-EQUATIONS, WORDS = stages.EQUATIONS, stages.WORDS
+EQUATIONS, WORDS = stages.EQUATIONS, derivation.WORDS
 """How many equations are unrolled, and how many words written out in proofs, without being told to."""
 
 

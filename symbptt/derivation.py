@@ -16,6 +16,9 @@ from symbptt.model.spec import Model, initial_name
 from symbptt.proof.account import Induction, ProvedStatement
 from symbptt.proof.statement import Definition
 
+WORDS = 250_000
+"""As many words are written out in proofs for a given T without being told to; about 0.2 ms each."""
+
 Kind: TypeAlias = Literal["model", "objective", "direct", "adjoint", "boundary", "initial", "gradient", "letter",
                           "closed", "reversed", "total", "written", "count", "loss", "assumed", "immediate", "tangent",
                           "forward_letter", "forward", "pairing", "truncated", "chunk", "randomised",

@@ -12,7 +12,7 @@ from symbptt.accumulation import Found, accumulated, truncated
 from symbptt.bptt.backward import NEVER, AdjointStep, Edge, Gradient, Template, sweep, template, weight_of
 from symbptt.bptt.closed import ClosedForm, solve
 from symbptt.bptt.unroll import unroll
-from symbptt.derivation import Derivation, Kind, Line, instance_of
+from symbptt.derivation import WORDS, Derivation, Kind, Line, instance_of
 from symbptt.expr.build import plus, scale
 from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Chain, Derivative, Direct, Matrix, Multiple, Sum, Zero
@@ -39,10 +39,6 @@ ROWS = 50
 """As many block rows the closed form may have without being told to: the lags of the carried families together."""
 RECEIVING = 2
 """From this place on in the reading order of the unrolled case, gradients are received and not passed on."""
-WORDS = 250_000
-"""As many words are written out in proofs for a given T without being told to; about 0.2 ms each."""
-
-
 class TooLarge(ValueError):
     """Unrolling would cost more than the limit; the message says how much."""
 

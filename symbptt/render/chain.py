@@ -9,7 +9,7 @@ from itertools import takewhile
 from sympy import MatrixSymbol
 
 from symbptt.bptt.backward import AdjointStep, Edge
-from symbptt.derivation import Derivation, Kind, Line, instance_of
+from symbptt.derivation import WORDS, Derivation, Kind, Line, instance_of
 from symbptt.expr.build import plus
 from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Chain, Direct, LossGradient, Sum
@@ -64,7 +64,8 @@ def _not_written(d: Derivation, steps: int) -> Paragraph:
     """That so many steps are not written out here, and where they are."""
     said = [say("written_none", steps=Steps(steps))]
     if d.closed is not None:
-        said.append(say("written_proved", command=Verbatim(f"symbptt prove {d.model.name} --T {steps}")))
+        freely = " --no-limit" if steps * (steps + 1) // 2 > WORDS else ""
+        said.append(say("written_proved", command=Verbatim(f"symbptt prove {d.model.name} --T {steps}{freely}")))
     return Paragraph(tuple(said))
 
 

@@ -123,6 +123,9 @@ def _variables(d: Derivation) -> Iterator[Sentence]:
             yield say("variable", space=Space(v), role=Phrase("roles", role))
     for c in m.constants:
         yield say("constant", constant=Scalar(c))
+    for loss in dict.fromkeys(term.loss for term in m.losses if term.opaque):
+        yield say("open_loss", loss=Formula(loss))
+    yield say("steps_counted", steps=Scalar(T))
 
 
 def _given(d: Derivation) -> Iterator[Sentence]:

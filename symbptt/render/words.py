@@ -83,6 +83,8 @@ ENGLISH = Language(
         "size": "{size}, a size",
         "size_described": "{size}, a size ({description})",
         "variable": "{space}, {role}",
+        "steps_counted": "{steps}, the number of steps",
+        "open_loss": "{loss}, a number for every step, differentiable; nothing else is assumed of it",
         "constant": "{constant}, a constant scalar",
         "given": "Given are {values}.",
         "given_static": "Given too is {values}, which does not change with time.",

@@ -38,6 +38,8 @@ TRUNCATED = ["linear", "elman", "lstm", "jordan", "second-order", "models/comput
              "models/regularised.toml", "models/masked_weight.toml", "models/static_context.toml"]
 MIXED = source_text("lstm") + '[static]\ns = "h"\n[initial]\nh_0 = "tanh(s)"\n'
 """A cell of which one start is given and one computed."""
+BETWEEN = source_text("linear").replace("W_hh @ h[t-1]", "(W_hh * (W_hh @ (W_hh * W_hh))) @ h[t-1]")
+"""A matrix product between elementwise ones, of which no theorem of directions is found."""
 USES = (4, 1)
 STRUCTURAL = {"reflexivity", "symmetry", "transitivity", "congruence", "instance", "entailment", "cases", "assumption",
               "definition", "axiom"}
@@ -129,7 +131,7 @@ def places(template: str) -> set[str]:
 def test_every_sentence_has_words_and_the_words_use_its_places(code: str, names: list[str]) -> None:
     words = LANGUAGES[code].sentences
     records = [*(derived(name) for name in names), *(derived(name, steps) for name in FEW for steps in (None, 1)),
-               derived("linear", 13), derive(loads(MIXED)),
+               derived("linear", 13), derive(loads(MIXED)), derive(loads(BETWEEN)),
                *(derived(name, None, uses) for name in TRUNCATED for uses in USES)]
     seen = {s for d in records for s in sentences(d)} | {
         s for count in (1, None) for s in sentences(derived("linear"), supposed("linear", count))}
