@@ -25,8 +25,9 @@ CHECKED = ["linear", "lag-two", "file regularised", "library lstm", "static-ever
            "input-in-loss"]
 
 
-@pytest.mark.parametrize("uses", [1, 2, 3])
-@pytest.mark.parametrize(("library", "name"), each(SOME))
+@pytest.mark.parametrize(("library", "name", "uses"), [
+    pytest.param(*case.values, uses, marks=case.marks, id=f"{case.id}-{uses}")
+    for case in each(SOME) for uses in ((1, 2, 3) if case.values[0] == "torch" else (2,))])
 def test_gradients_are_what_the_derivation_keeps(library: str, name: str, uses: int, program) -> None:  # noqa: F811
     of_numpy.test_gradients_of_parameters_are_what_the_derivation_keeps(name, uses, library, program)
 
@@ -42,8 +43,11 @@ def test_as_many_uses_as_steps_keep_everything(library: str, uses: int, program)
     of_numpy.test_as_many_uses_as_steps_keep_everything("lag-two", library, uses, program)
 
 
-@pytest.mark.parametrize("others", [{}, of_numpy.ALL], ids=str)
-@pytest.mark.parametrize(("library", "name"), each(CHECKED))
+@pytest.mark.parametrize(("library", "name", "others"), [
+    pytest.param(*case.values, others, marks=case.marks, id=f"{case.id}-{others}")
+    for case in each(CHECKED) for others in ({}, of_numpy.ALL)
+    # It takes half a minute to compile one for all windows.
+    if case.values[0] == "torch" or (others == {} and case.values[1] in CHECKED[1:4])])
 def test_a_module_checks_itself(library: str, name: str, others: dict, program,  # noqa: F811
                                 capsys: pytest.CaptureFixture[str]) -> None:
     module = program(name, library, Options(truncate=3, **others))
@@ -93,8 +97,9 @@ def test_compiled_by_jax_it_is_the_same(folder: Path, program) -> None:  # noqa:
         np.testing.assert_allclose(found[1][key], gradient, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(("where", "old", "new"), of_numpy.FAULTS)
-@pytest.mark.parametrize("library", ["torch", pytest.param("jax", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("library", "where", "old", "new"), [
+    *(("torch", *fault) for fault in of_numpy.FAULTS),
+    *(pytest.param("jax", *fault, marks=pytest.mark.slow) for fault in of_numpy.FAULTS[:3])])
 def test_a_fault_in_the_windows_is_found_by_the_module(library: str, where: str, old: str, new: str,
                                                        program) -> None:  # noqa: F811
     options = Options(truncate=2)

@@ -74,8 +74,11 @@ def test_a_module_checks_itself(name: str, target: str, program,  # noqa: F811
             assert f"dL/d{key}, CHECKPOINT = {length} " in said
 
 
-@pytest.mark.parametrize("target", ["torch", *slow("jax")])
-@pytest.mark.parametrize("name", ["linear", *slow(*(name for name in MODELS if name != "linear"))])
+@pytest.mark.parametrize(("target", "name"), [
+    ("torch", "linear"),
+    *(pytest.param("torch", name, marks=pytest.mark.slow) for name in MODELS if name != "linear"),
+    # It takes seconds to compile each.
+    *(pytest.param("jax", name, marks=pytest.mark.slow) for name in QUICK)])
 def test_a_torch_or_jax_module_checks_itself(name: str, target: str, program) -> None:  # noqa: F811
     pytest.importorskip(target)
     assert program(name, target, AUTO).check()
