@@ -29,8 +29,9 @@ LIES = {
     "no window at all": (SUBTRACTED, r"minn (t + uses)%N T.+1", "T.+1", "split its sums"),
     "left out subtracted": (SUBTRACTED, r" + \sum_(1 <= t < T.+1) (\sum_((t + uses)%N",
                             r" - \sum_(1 <= t < T.+1) (\sum_((t + uses)%N", "what is left out by"),
-    "a sum subtracted beside the window": (SUBTRACTED, r" - dL_dh_0 *m z^T.",
-                                           r" - dL_dh_0 *m z^T - \sum_(1 <= t < T.+1) g_h t *m z^T.", "truncated_sum_M"),
+    "a sum subtracted beside the window": (
+        SUBTRACTED, r" - dL_dh_0 *m z^T.",
+        r" - dL_dh_0 *m z^T - \sum_(1 <= t < T.+1) g_h t *m z^T.", "truncated_sum_M"),
 }
 
 
