@@ -146,9 +146,10 @@ FAULTS = {
         "gru", ("np.multiply(r[t], part_3[t]", "np.multiply(r[t] * r[t], part_3[t]"),
         ("+ r[t + 1] * (((1", "+ r[t + 1] * r[t + 1] * (((1"),
         *[("+ r_after * part_3_after", "+ r_after * r_after * part_3_after")] * 2),
-    "GRU reset gate: behind the product in one pass and before it in the other": alike(
-        "gru", ("delta_n_rows.T @ (r_rows * h_rows_back_1)", "(r_rows * delta_n_rows).T @ h_rows_back_1"),
-        ("((1 - n[t] * n[t]) * dL_dn[t]).T @ (r[t] * h[t - 1])", "(r[t] * (1 - n[t] * n[t]) * dL_dn[t]).T @ h[t - 1]")),
+    "GRU reset gate: behind the product in one pass and before it in the other": Fault(
+        "gru", ("dU = delta_n_rows.T @ part_rows", "dU = (r_rows * delta_n_rows).T @ h_rows_back_1"),
+        ("((1 - n[t] * n[t]) * dL_dn[t]).T @ (r[t] * h[t - 1])", "(r[t] * (1 - n[t] * n[t]) * dL_dn[t]).T @ h[t - 1]"),
+        *[("delta_n_rows.T @ (r_rows * h_rows_back_1)", "(r_rows * delta_n_rows).T @ h_rows_back_1")] * 2),
     "parentheses in LSTM gate gradients: dc + a * b for (dc + a) * b": Fault(
         "lstm", (
             "np.multiply(delta_g_rest[step], dL_dc_t, out=delta_g[t - 1])",
@@ -185,6 +186,8 @@ def planted(fault: Fault, target: str) -> str | None:
     if change is None:
         return None
     source, (right, wrong) = text(fault.model, target), change
+    if target == "jax":
+        right = re.sub(r"(\w+)\.T @ \(?([\w* ]+)\)?$", r"_over_rows(\1, \2)", right)
     for hit in re.finditer(FUNCTIONS[fault.function], source, re.MULTILINE):
         before, rest = source[:hit.start()], source[hit.start():]
         if right in re.split(r"\n(?=[\w@])", rest, maxsplit=1)[0]:
