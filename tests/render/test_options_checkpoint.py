@@ -30,8 +30,13 @@ COMBINED = [Options(checkpoint=2, layout="BTD"), Options(checkpoint=True, weight
             Options(checkpoint=2, fused=True, weights="right")]
 
 
-@pytest.mark.parametrize("target", FOLLOWED)
-@pytest.mark.parametrize("name", [*QUICK, *slow(*(name for name in MODELS if name not in QUICK))])
+def over(quick: list[str]) -> list:
+    """The fast program of every model and the textbook's of some, those in `quick` not among the slow tests."""
+    return [pytest.param(target, name, marks=() if name in quick else pytest.mark.slow)
+            for target in FOLLOWED for name in (MODELS if target == "numpy" else dict.fromkeys([*quick, *SOME]))]
+
+
+@pytest.mark.parametrize(("target", "name"), over(QUICK))
 def test_segments_of_any_length_give_the_same(name: str, target: str, program) -> None:  # noqa: F811
     plain, module = program(name, target, PLAIN), program(name, target, AUTO)
     for T in (7, 1):
@@ -63,8 +68,7 @@ def test_forward_and_backward_are_those_of_all_steps(name: str, target: str, pro
     assert (plain.STATES, plain.DIRECT, plain.DATA) == (module.STATES, module.DIRECT, module.DATA)
 
 
-@pytest.mark.parametrize("target", FOLLOWED)
-@pytest.mark.parametrize("name", [*SOME[2::4], *slow(*(name for name in MODELS if name not in SOME[2::4]))])
+@pytest.mark.parametrize(("target", "name"), over(SOME[2::4]))
 def test_a_module_checks_itself(name: str, target: str, program,  # noqa: F811
                                 capsys: pytest.CaptureFixture[str]) -> None:
     assert program(name, target, AUTO).check()
