@@ -65,7 +65,8 @@ class Module:
         self.clock = str((*self.model.inputs, *self.model.targets)[0].name)
         equations = (*self.model.equations, *self.model.computed)
         read = {node.family.name for e in equations for node in visit(e.right) if isinstance(node, At)}
-        self.spared = [name for name in targets if name not in {*read, self.clock, options.mask}]
+        late = [name for name, lag in self.model.lags.items() if lag]
+        self.spared = [name for name in targets if name not in {*read, *late, self.clock, options.mask}]
 
     def parts(self) -> dict[str, object]:
         """Everything by its name in the template."""
