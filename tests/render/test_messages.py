@@ -123,7 +123,8 @@ def test_a_loss_that_returns_something_else_is_told_what_is_expected(target: str
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", ["linear", "library elman-softmax", "file masked_mean", *slow(*MODELS[::5])])
+@pytest.mark.parametrize("name", ["linear", "library elman-softmax", "file masked_mean",
+                                  *slow(*MODELS[::20], "file lagged_loss")])
 def test_targets_that_no_equation_reads_are_asked_for_with_the_loss_alone(name: str, target: str, program) -> None:
     network, module = Network(model(name)), program(name, target)
     data = {key: value for key, value in network.data.items() if key not in module.LOSS_ONLY}

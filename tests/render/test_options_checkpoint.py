@@ -68,7 +68,8 @@ def test_forward_and_backward_are_those_of_all_steps(name: str, target: str, pro
     assert (plain.STATES, plain.DIRECT, plain.DATA) == (module.STATES, module.DIRECT, module.DATA)
 
 
-@pytest.mark.parametrize(("target", "name"), over(SOME[2::4]))
+@pytest.mark.parametrize("target", FOLLOWED)
+@pytest.mark.parametrize("name", [*SOME[2::4], *slow(*(name for name in SOME if name not in SOME[2::4]))])
 def test_a_module_checks_itself(name: str, target: str, program,  # noqa: F811
                                 capsys: pytest.CaptureFixture[str]) -> None:
     assert program(name, target, AUTO).check()
@@ -80,7 +81,7 @@ def test_a_module_checks_itself(name: str, target: str, program,  # noqa: F811
 
 @pytest.mark.parametrize(("target", "name"), [
     ("torch", "linear"),
-    *(pytest.param("torch", name, marks=pytest.mark.slow) for name in MODELS if name != "linear"),
+    *(pytest.param("torch", name, marks=pytest.mark.slow) for name in sorted({*MODELS[::3], *SOME} - {"linear"})),
     # It takes seconds to compile each.
     *(pytest.param("jax", name, marks=pytest.mark.slow) for name in QUICK)])
 def test_a_torch_or_jax_module_checks_itself(name: str, target: str, program) -> None:  # noqa: F811
