@@ -387,11 +387,6 @@ def _spoiled(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, **{key: jnp.where(data[name][..., None] != 0, data[key], jnp.nan) for key in stacks}}
 
 
-def _at_end(stack: Array, ends: bool) -> Array:
-    """The stack with zeros before the last step of all, which it holds or not."""
-    return _at_last(stack) if ends else jnp.zeros_like(stack)
-
-
 def _added(stack: Array, axis: int, step: int, value: Array) -> Array:
     """A stack with a value added at one step."""
     return stack.at[:, step].add(value) if axis else stack.at[step].add(value)

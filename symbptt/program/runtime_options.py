@@ -15,7 +15,6 @@ Loss = Callable[..., Any]
 PARAMETERS: dict[str, tuple[str, ...]] = {}
 DATA: dict[str, tuple[str, ...]] = {}
 STATES: dict[str, tuple[str, ...]] = {}
-EARLIER: dict[str, tuple[str, int]] = {}
 CLOCK = ""
 TRUNCATE = 1
 
@@ -39,13 +38,8 @@ def _objective(
     raise NotImplementedError
 
 
-def _cut(stack: Any, axis: int, start: int, stop: int) -> Any:
-    """Some steps; from the runtime of windows."""
-    raise NotImplementedError
-
-
-def _earlier(data: Mapping[str, Any], states: Mapping[str, Any], name: str, start: int, axis: int = 0) -> Any:
-    """A value before the first step of a window; from the runtime of windows."""
+def _window_of(data: Mapping[str, Any], states: Mapping[str, Any], start: int, end: int) -> dict[str, Any]:
+    """What is given to some steps; from the runtime of windows."""
     raise NotImplementedError
 
 
@@ -114,14 +108,7 @@ def _kept_step(
         slopes = [_objective(shifted_params, data, fixed, loss)[0].imag.sum()] if name in PARAMETERS else []
         for end in range(1, np.shape(data[CLOCK])[axis] + 1):
             start = max(end - TRUNCATE, 0)
-            window = {
-                key: _cut(shifted_data[key], axis, start, end)
-                if "T" in axes
-                else np.nan_to_num(_earlier(shifted_data, states, key, start, axis))
-                if key in EARLIER
-                else shifted_data[key]
-                for key, axes in DATA.items()
-            }
+            window = _window_of(shifted_data, states, start, end)
             reached = {**window, **forward(shifted_params, window)}
             for key, stack in direct.items():
                 sent, last = np.take(stack, end - 1, axis), np.take(reached[key], -1, axis)
@@ -159,19 +146,16 @@ def _kept_slopes(slopes: Array) -> tuple[Array, Array]:
     return kept.sum(axis=0), abs(kept).sum(axis=0)
 
 
-def _at_end(stack: Array, ends: bool) -> Array:
-    """The stack with zeros before the last step of all, which it holds or not."""
-    last = np.zeros_like(stack)
-    if ends:
-        last[-1] = stack[-1]
-    return last
-
-
 def _added(stack: Array, axis: int, step: int, value: Array) -> Array:
     """A stack with a value added at one step."""
     found = stack.copy()
     np.moveaxis(found, axis, 0)[step] += value
     return found
+
+
+def _finite(value: Array) -> Array:
+    """A value with 0 where it is no number."""
+    return np.nan_to_num(value)
 
 
 def _joined(parts: list[Array], axis: int) -> Array:

@@ -70,6 +70,16 @@ def _zeros_like(stack: Any) -> Any:
     raise NotImplementedError
 
 
+def _at_last(stack: Any) -> Any:
+    """The stack with zeros before its last step; from the runtime of a library."""
+    raise NotImplementedError
+
+
+def _at_end(stack: Any, ends: bool) -> Any:
+    """The stack with zeros before the last step of all, which it holds or not."""
+    return _at_last(stack) if ends else _zeros_like(stack)
+
+
 def _in_segments(
     params: Mapping[str, Any], given: Mapping[str, Any], size: Mapping[str, int], loss: Mapping[str, Any], buffers: Any
 ) -> tuple[Any, dict[str, Any]]:

@@ -386,11 +386,6 @@ def _spoiled(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, **{key: torch.where(data[name][..., None] != 0, data[key], torch.nan) for key in stacks}}
 
 
-def _at_end(stack: Tensor, ends: bool) -> Tensor:
-    """The stack with zeros before the last step of all, which it holds or not."""
-    return _at_last(stack) if ends else torch.zeros_like(stack)
-
-
 def _added(stack: Tensor, axis: int, step: int, value: Tensor) -> Tensor:
     """A stack with a value added at one step."""
     found = stack.clone()

@@ -52,6 +52,30 @@ def _zeros_like(stack: Any) -> Any:
     raise NotImplementedError
 
 
+def _finite(value: Any) -> Any:
+    """A value with 0 where it is no number; from the runtime of a library."""
+    raise NotImplementedError
+
+
+def _weighed(sent: Any, last: Any) -> Any:
+    """The sum of the products; from the runtime of a library."""
+    raise NotImplementedError
+
+
+def unrolled(
+    params: Mapping[str, Any], data: Mapping[str, Any], moved: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The states by the equations as they stand; generated."""
+    raise NotImplementedError
+
+
+def _objective(
+    params: Mapping[str, Any], data: Mapping[str, Any], states: Mapping[str, Any], loss: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """What each step and sample adds to L, and the direct gradients; generated."""
+    raise NotImplementedError
+
+
 def _truncated(
     params: Mapping[str, Any],
     given: Mapping[str, Any],
@@ -159,3 +183,44 @@ def _add_earlier(total: dict[str, Any], name: str, rows: Any, starts: range, axi
         else:
             key = next(key for key, place in EARLIER.items() if place == (family, back - start))
             total[key] = total[key] + row
+
+
+def _window_of(data: Mapping[str, Any], states: Mapping[str, Any], start: int, end: int) -> dict[str, Any]:
+    """What is given to the steps behind `start` up to `end`; padding that is no number is 0 before them."""
+    axis = DATA[CLOCK].index("T")
+    return {
+        name: _cut(data[name], axis, start, end)
+        if "T" in axes
+        else _finite(_earlier(data, states, name, start, axis))
+        if name in EARLIER
+        else data[name]
+        for name, axes in DATA.items()
+    }
+
+
+def _in_windows(
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    moved: Mapping[str, Any],
+    fixed: Mapping[str, Any],
+    states: Mapping[str, Any],
+    direct: Mapping[str, Any],
+    loss: Mapping[str, Any],
+) -> Any:
+    """What has the gradients that TRUNCATE uses of the weights keep, by the equations as they stand.
+
+    The loss of each step is taken in a window of steps up to it, which begins with the states as they are; what it
+    sends stands for it. What L counts once is taken of params, and data are `fixed` there. Padding that is no number is
+    0 before a window.
+    """
+    axis = DATA[CLOCK].index("T")
+    total = _objective(params, fixed, states, loss)[0].sum()
+    for end in range(1, data[CLOCK].shape[axis] + 1):
+        start = max(end - TRUNCATE, 0)
+        window = _window_of(data, states, start, end)
+        reached = unrolled(params, window, {name: _cut(stack, axis, start, end) for name, stack in moved.items()})
+        for name, stack in direct.items():
+            last = _cut({**window, **reached}[name], axis, end - start - 1, end - start)
+            sent = _cut(stack, axis, end - 1, end)
+            total = total + _weighed(sent, last)
+    return total
