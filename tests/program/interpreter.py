@@ -25,8 +25,8 @@ from symbptt.expr.nodes import (
 SIZES = (3, 4, 2, 5, 6, 7)
 
 
-def above(z, kink=0):
-    return z.real > kink
+def above(z):
+    return z.real > 0
 
 
 FORMULAS = {
@@ -38,16 +38,16 @@ FORMULAS = {
     "sin": np.sin,
     "cos": np.cos,
     "square": lambda z: z**2,
-    "abs": lambda z: (2 * above(z) - 1) * z,
+    "abs": lambda z: np.sign(z.real) * z,
     "leaky_relu": lambda z: above(z) * z + ~above(z) * z / 100,
     "elu": lambda z: above(z) * z + ~above(z) * (np.exp(z) - 1),
     "silu": lambda z: z / (1 + np.exp(-z)),
     "softsign": lambda z: z / (1 + (2 * above(z) - 1) * z),
-    "hard_tanh": lambda z: above(z, -1) * ~above(z, 1) * z + above(z, 1) - 1.0 * ~above(z, -1),
+    "hard_tanh": lambda z: (abs(z.real) < 1) * z + (abs(z.real) >= 1) * np.sign(z.real),
     "softmax": lambda z: np.exp(z) / np.sum(np.exp(z)),
     "log_softmax": lambda z: z - np.log(np.sum(np.exp(z))),
 }
-"""The functions that an equation may call, as textbooks write them."""
+"""The functions that an equation may call, as textbooks write them; at a kink with the slope that symbptt documents."""
 
 LOSSES = {
     "squared_error": lambda o, y: np.sum((o - y) ** 2) / 2,
