@@ -231,19 +231,24 @@ def certify(source: str, file: Path, checking: bool, truncate: int | None = None
     It states truncation to every number of uses; one that is given is refused where there is nothing to truncate.
     """
     made = derived(source, truncate=truncate)
-    try:
-        text = made.certificate()
-    except ValueError as error:
-        refuse(f"{source}: {error}")
+    text = certificate_of(made, source)
     deliver(text, file)
     if checking:
         judge(text, made.model)
 
 
-def judge(text: str, model: api.Model | None) -> None:
-    """What Coq says of a certificate; exit 1 when it is refused."""
+def certificate_of(made: api.Derivation, source: str) -> str:
+    """The certificate of a model, or the reason why there is none."""
     try:
-        verdict = examined(text, model)
+        return made.certificate()
+    except ValueError as error:
+        refuse(f"{source}: {error}")
+
+
+def judge(text: str, model: api.Model | None, own: str | None = None) -> None:
+    """What Coq says of a certificate; exit 1 when it is refused, be it for not stating what one's own does."""
+    try:
+        verdict = examined(text, model, own)
     except CheckerError as error:
         refuse(str(error))
     for line in told(verdict):
@@ -254,7 +259,8 @@ def judge(text: str, model: api.Model | None) -> None:
 
 @main.command()
 @click.argument("file", type=click.Path())
-@click.option("--model", "source", metavar="MODEL", help="Compare the statement with this model first.")
+@click.option("--model", "source", metavar="MODEL",
+              help="Compare the statement with this model first: it must be, word by word, what symbptt writes.")
 def certificate(file: str, source: str | None) -> None:
     """Let Coq check a certificate."""
     try:
@@ -266,7 +272,11 @@ def certificate(file: str, source: str | None) -> None:
     wrong = foreign(text)
     if wrong is not None:
         refuse(f"{file}: {wrong}")
-    judge(text, None if source is None else read(source))
+    if source is None:
+        judge(text, None)
+    else:
+        made = derived(source)
+        judge(text, made.model, certificate_of(made, source))
 
 
 UNCHECKED = "Not checked: what the file says of Coq. symbptt certificate FILE.v lets Coq check a certificate."
