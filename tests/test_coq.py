@@ -343,13 +343,13 @@ h = "W @ x + gamma**2 * U @ h[t-1]"
 term = "3*squared_error(h, y)"
 reduce = "mean"
 """
-TWO = "(num_inv_T env - num_inv_T env + 2%:R)"
+TWO = "(over_T env - over_T env + 2%:R)"
 POLYNOMIALS = {
     "a power of less than zero": [("(gamma ^+ 2)", "(- gamma ^+ 2)"),
                                   ("((num_gamma env) ^+ 2)", "(- (num_gamma env) ^+ 2)")],
     "one in T that vanishes at 2 and 4": [("3%:R", "(3%:R + (T%:R - 2%:R) * (T%:R - 4%:R))")],
     "one in a size": [("3%:R", "(3%:R + (n_h%:R - 7%:R))")],
-    "one in 1/T": [("3%:R", "(3%:R + (2%:R * num_inv_T env - 1) * (4%:R * num_inv_T env - 1))")],
+    "one in 1/T": [("3%:R", "(3%:R + (2%:R * over_T env - 1) * (4%:R * over_T env - 1))")],
     "two to a power that is one modulo a prime": [("3%:R", "(3%:R * 2%:R ^+ 61)")],
     "two so many times": [("3%:R", "(3%:R" + " * 2%:R" * 61 + ")")],
     "two beside what cancels": [("3%:R", f"(3%:R * {TWO} ^+ 31 * {TWO} ^+ 30)")],

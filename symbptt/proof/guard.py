@@ -96,10 +96,10 @@ class Guard:
     def given(self, raw: str, kind: str) -> Any:
         """A function, a loss, a number, a target."""
         past = raw.startswith("tgpast_")
-        name = apart(raw, "fn_", "num_inv_", "num_", "tgpast_", "tg_")
+        name = apart(raw, "fn_", "over_", "num_", "tgpast_", "tg_")
         if raw.startswith("fn_"):
             return self.function(name, kind)
-        if raw.startswith("num_inv_"):
+        if raw.startswith("over_"):
             return self.inverse(name)
         if raw.startswith("num_"):
             return self.oracle.number(next(c for c in self.model.constants if c.name == name), {})

@@ -125,7 +125,7 @@ class Premises:
             here = apply(raw, "env")
             if raw.startswith(("tg_", "tgpast_")):
                 good = value == ("function", ("k",), apply("fixed", apply(raw, "env", "k")))
-            elif raw.startswith("num_"):
+            elif raw.startswith(("num_", "over_")):
                 good = value == apply("lift", here)
             elif is_function(kind):
                 good = self._extended(apart(raw, "fn_"), here, value)
@@ -165,8 +165,8 @@ class Premises:
                 name = ("name", f"@real.{apart(raw, 'fn_')}")
                 good = bool(value[0] == "apply" and value[1] == name and value[2][0] == ("name", "R")
                             and len(value[2]) <= 2)
-            elif raw.startswith("num_inv_"):
-                good = self._inverse(apart(raw, "num_inv_"), value)
+            elif raw.startswith("over_"):
+                good = self._inverse(apart(raw, "over_"), value)
             else:
                 good = value[0] == "name" and self._field(value, self.real) == raw
             if not good:
@@ -208,7 +208,7 @@ class Premises:
         if kind.startswith("real_nonzero_"):
             number = claim.removesuffix(" != 0")
             raw = self._field(("name", number), here) if claim != number else ""
-            inverses = {apart(f, "num_inv_") for f, _ in self.given if f.startswith("num_inv_")}
+            inverses = {apart(f, "over_") for f, _ in self.given if f.startswith("over_")}
             return raw.startswith("num_") and apart(raw, "num_") in inverses
         if kind.startswith(("formal_still_", "real_still_")):
             added = re.fullmatch(r"forall t, ([\w']+) t = 0", claim)
@@ -226,9 +226,9 @@ class Premises:
         number, inverse = e[2][2:]
         raw = self._field(inverse, here)
         if number[:2] == ("postfix", "%:R") and number[2][0] == "number":
-            return int(number[2][1]) > 0 and raw == f"num_inv_{number[2][1]}"
+            return int(number[2][1]) > 0 and raw == f"over_{number[2][1]}"
         other = self._field(number, here)
-        return other.startswith("num_") and raw == f"num_inv_{other.removeprefix('num_')}"
+        return other.startswith("num_") and raw == f"over_{other.removeprefix('num_')}"
 
     def _kink(self, name: str, claim: str) -> bool:
         match = re.fullmatch(r"forall row column, (.*) row column != (-?) ?(\d+)", claim.removeprefix(TIMED))

@@ -32,7 +32,7 @@ def shapes(model: Model, text: Text) -> None:
 
     for record in ("given", "point", "state"):
         for raw, kind in text.records[record]:
-            if raw.startswith(("fn_", "num_")):
+            if raw.startswith(("fn_", "num_", "over_")):
                 continue
             name = apart(raw, "ptpast_", "tgpast_", "pt_", "tg_", "st_", "of_")
             shape = Reader(kind.removeprefix("nat -> ")).matrix_type()

@@ -122,7 +122,7 @@ def _form(where: str, e: Term, sizes: frozenset[str], closed: bool, summed: bool
         case ("postfix", "%N", ("binary", "+" | "-" | "*", *_)) | ("successor", _, ("binary", *_)) \
                 if not closed and not _names(e) <= sizes:
             raise Astray(f"{where}: a time is computed where none is")
-        case ("successor", back, ("name", "T")) if back != 1 and not closed:
+        case ("successor", back, ("name", "T")) if back > 1 and not closed:
             raise Astray(f"{where}: a time is computed where none is")
         case ("apply", ("name", "sel"), (total, size, off)):
             left = expand(_size(total) - _size(size) - _size(off))

@@ -178,10 +178,10 @@ class Statement:
         for name in ("T", *(str(c.name) for c in self.model.counts.values()), *(c.name for c in self.model.constants)):
             if ("inverse", name) in names.names:
                 local = names.inverse(name)
-                found.append(self._field("inverse", name, local, "num_inv", "R"))
+                found.append(self._field("inverse", name, local, "over", "R"))
         if names.common > 1:
             local = names.reciprocal(names.common)
-            found.append(self._field("reciprocal", str(names.common), local, "num_inv", "R"))
+            found.append(self._field("reciprocal", str(names.common), local, "over", "R"))
         for v in self.model.targets:
             kind = f"nat -> {names.matrix(*v.shape)}"
             found.append(self._field("family", v.name, names.variable(v.name), "tg", kind))
