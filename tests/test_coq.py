@@ -257,7 +257,7 @@ HOLES = {
     "a time through a function": ("(y t)", "(y ((fun s => (t - s)%N) t.-1.-1.-1.-1))", "bound within"),
     "a time as a difference": ("(y t)", "(y (t - t.-1.-1.-1.-1)%N)", "a time is computed"),
     "a time as a successor of a difference": ("(y t)", "(y (t - t).+1)", "a time is computed"),
-    "a time before the last": ("(y t)", "(y T.-1)", "a time is computed"),
+    "a time before the last": ("(y t)", "(y T.-1)", "the objective"),
     "a slice beyond what is tried": (STEP, f"{STEP}sel n_h 1 9 + ", "not within"),
     "a function of a lag": (STEP, f"{STEP}at_lag (fun k => const_mx 1) (fun k => 0) 5 t + ", "bound within"),
     "a power of a matrix": (STEP, f"{STEP}mxpow W_hh t *m ", "power has no place"),
@@ -308,7 +308,7 @@ def test_a_premise_is_no_division_by_zero() -> None:
     text = certificate(derived(loads(POWER)))
     assert "Hypothesis reciprocal : 2%:R * inv_2 = 1" in text
     with pytest.raises(Astray, match="reciprocal"):
-        formed(text.replace("inv_2", "inv_0").replace("2%:R", "0%:R"))
+        formed(text.replace("inv_2", "inv_0").replace("over_2", "over_0").replace("2%:R", "0%:R"))
 
 
 def test_the_work_of_a_comparison_is_bounded(linear: str, named: Callable[[str], Model],

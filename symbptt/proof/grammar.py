@@ -78,7 +78,8 @@ PARTS: dict[str, Part] = {
     "Certificate": Part("", {
         "Variables (n_… T : nat)": r"Variables \((?:n_[\w']+ )*T : nat\)",
         "Record given": _record("given", "Given",
-                                rf"fn_{NAME} : {CALL}|(?:num|over)_{NAME} : R|tg(?:past)?_{NAME} : {FAMILY}"),
+                                rf"fn_{NAME} : {CALL}|num_{NAME} : R|over_(?:{NAME}|\d+) : R|"
+                                rf"tg(?:past)?_{NAME} : {FAMILY}"),
         "Record point": _record("point", "Point", rf"pt_{NAME} : (?:nat -> )?{MATRIX}|(?:ptpast|of)_{NAME} : {FAMILY}"),
         "Record state": _record("state", "State", rf"st_{NAME} : (?:nat -> )?{MATRIX}"),
     }, (), "sizes, T and the records given, point and state"),

@@ -1,6 +1,5 @@
 """A certificate that came from elsewhere: what it states must be, word by word, what symbptt writes."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,12 @@ from symbptt.proof.guard import guard
 from symbptt.render import certificate_check
 from symbptt.render.certificate_check import word_by_word
 
-KINK = "(W_hx *m x t + W_hh *m h t.-1 + b_h) row column != 0"
+ARGUMENT = "(W_hx *m x t + W_hh *m h t.-1 + b_h)"
+KINK = f"{ARGUMENT} row column != 0"
 IN_OTHER_WORDS = {
     "a gradient times a number": ("Definition dL_db_q : 'cV[R]_n_q := ", "Definition dL_db_q : 'cV[R]_n_q := 1 *: "),
-    "a premise that says nothing": (KINK, f"((1 - relu 3%:R * 3%:R^-1) *: {KINK.partition(' row')[0]}) row column != 0"),
-    "a premise with a zero in it": (KINK, f"(0 + {KINK.partition(' row')[0]}) row column != 0"),
+    "a premise that says nothing": (KINK, f"((1 - relu 3%:R * 3%:R^-1) *: {ARGUMENT}) row column != 0"),
+    "a premise with a zero in it": (KINK, f"(0 + {ARGUMENT}) row column != 0"),
 }
 """Texts that agree with the model wherever they are tried, or that say the same."""
 
@@ -29,7 +29,7 @@ def _own() -> str:
 
 
 @pytest.fixture(name="believed")
-def _believed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def _believed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A checker that accepts everything, so that what is refused is refused by the comparison."""
     asked: list[str] = []
 
@@ -38,7 +38,7 @@ def _believed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return checker.Verdict(True, "", version="a checker that believes")
 
     monkeypatch.setattr(certificate_check, "check", check)
-    yield asked
+    return asked
 
 
 def told(text: str, folder: Path, model: str = "irnn") -> tuple[int, str]:
@@ -62,7 +62,8 @@ def test_other_words_are_refused(what: str, own: str, believed: list[str], tmp_p
 
 
 def test_proofs_comments_and_questions_may_be_others(own: str, believed: list[str], tmp_path: Path) -> None:
-    text = own.replace("by move=> t1; apply: etrans", "(* in other words *)\nby move=> one; move: one => t1; apply: etrans")
+    other = "(* in other words *)\nby move=> one; move: one => t1; apply: etrans"
+    text = own.replace("by move=> t1; apply: etrans", other)
     text += "\nPrint Assumptions gradient.\n"
     assert text.count("move: one") == 1
     code, said = told(text, tmp_path)
