@@ -54,10 +54,37 @@ def derivation(d: Derivation) -> Section:
     for line in d.of_kind(*TIMED, "assumed"):
         before = paragraph("assumed", equation=assumption(d, line), equations=references(*general(d, line))) \
             if line.kind == "assumed" else Paragraph((_in_case(d, line),))
-        items += [before, display(line)]
+        items += [before, display(line), *_idle(d, line)]
     if d.steps is not None and not d.of_kind("written"):
         items.append(_not_written(d, d.steps))
     return Section("derivation", tuple(items))
+
+
+def _idle(d: Derivation, line: Line) -> Iterator[Paragraph]:
+    """Which summands are zero, at all times of a line or at some, because a line before says so of their gradients."""
+    zeros = [q for q in d.of_kind("boundary", "adjoint") if not q.edges and q.lo is not None and q.hi is not None]
+    for through in dict.fromkeys(e.through for e in line.edges if e.through is not None and e.through.time.terms):
+        variable = Formula(substitute(through, _moment(line)))
+        for zero in (q for q in zeros if q.name == through.family.name):
+            if line.kind == "gradient":
+                yield paragraph("idle_steps", variable=variable, equation=references(zero), when=_when(zero))
+            elif _known(zero.lo, _time_at(through, line.lo)) and _known(_time_at(through, line.hi), zero.hi):
+                yield paragraph("idle", variable=variable, equation=references(zero))
+
+
+def _when(line: Line) -> When:
+    assert line.lo is not None
+    assert line.hi is not None
+    return When(line.lo, line.hi)
+
+
+def _time_at(member: At, time: Index | None) -> Index | None:
+    return None if time is None else member.time.substitute({t: time})
+
+
+def _known(low: Index | None, high: Index | None) -> bool:
+    """Whether low ≤ high for every T."""
+    return low is not None and high is not None and not (high - low).terms and (high - low).const >= 0
 
 
 def _not_written(d: Derivation, steps: int) -> Paragraph:
@@ -270,6 +297,7 @@ def _gradient(d: Derivation, line: Line) -> Iterator[Item]:
         runs = [v for e in line.edges for v in _consumers(e)]
         yield Paragraph((say("gradient", consumers=several(*runs), how=how(d, line), **places),))
     yield display(line)
+    yield from _idle(d, line)
 
 
 def _consumers(edge: Edge) -> tuple[Value, ...]:

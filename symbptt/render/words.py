@@ -112,6 +112,8 @@ ENGLISH = Language(
         "at": "For {when}",
         "direct_vanishes": "no loss reads {variable} itself:",
         "vanishes": "{objective} does not depend on {variable}, so its gradient vanishes:",
+        "idle": "What {variable} contributes is zero here, as equation {equation} says.",
+        "idle_steps": "What {variable} contributes is zero for {when}, as equation {equation} says.",
         "direct_case": "the loss {losses} reads {variable} itself. The direct part of its gradient is",
         "direct_case_more": "the losses {losses} read {variable} themselves. The direct part of its gradient is",
         "direct": "The loss {losses} reads {variable} itself, and {variable} is used again later. The direct part "
