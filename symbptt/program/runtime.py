@@ -324,8 +324,11 @@ def _transition(matrices: tuple[Array | None, ...], n: int, dtype: Any) -> Array
 
 
 def _block_length(T: int, width: int) -> int:
-    """How many of T steps, of so many numbers each, are made ready together for a loop: as many as stay in a cache."""
-    return min(T, max(1, 262144 // max(1, width)))
+    """How many of T steps, of so many numbers each, are made ready together for a loop.
+
+    As many as stay in a cache, and of a long loop no more than a sixteenth, so that they add little to what is kept.
+    """
+    return min(T, max(64, T // 16), max(1, 262144 // max(1, width)))
 
 
 def _dot(a: Array, b: Array) -> Any:
