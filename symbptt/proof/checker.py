@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from symbptt.proof.grammar import HEADER
-from symbptt.proof.vernacular import NotAllowed, Sentence, allow
+from symbptt.proof.vernacular import NotAllowed, Sentence, allow, plain
 
 if sys.platform == "linux":
     import resource
@@ -188,6 +188,9 @@ def library() -> Path:
 def check(text: str, limit: float = LIMIT) -> Verdict:
     """Whether Coq accepts a certificate, and each of its theorems rests on nothing that it should not rest on.
 
+    Coq is not given the text but the sentences that were read in it: what Coq would read otherwise in a text, as a
+    comment or as none, it does not see.
+
     Raises:
         CheckerError: Coq cannot be run here.
     """
@@ -204,7 +207,7 @@ def check(text: str, limit: float = LIMIT) -> Verdict:
         return Verdict(False, "two theorems have one name", said)
     with tempfile.TemporaryDirectory(prefix="symbptt-") as folder:
         try:
-            outcome = _assumptions(Path(folder), compiled, text, names, limit)
+            outcome = _assumptions(Path(folder), compiled, plain(found), names, limit)
         except TimeoutError as error:
             return Verdict(False, f"Coq is {error}", said)
     if isinstance(outcome, str):

@@ -7,7 +7,7 @@ by a flag that switches a check off, or by loading something else. So every sent
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 LIBRARY = ("matrices", "normal", "pairing", "tactics", "closed", "solved", "formal", "real")
@@ -33,12 +33,16 @@ NEVER = frozenset({
     "bypass_check", "Obligation", "Obligations", "Canonical", "Coercion", "Instance", "Module", "Include", "Ltac",
     "Ltac2", "Add", "Optimize", "Opaque", "Transparent", "Arguments", "Reserved", "Infix", "exact_no_check",
     "vm_cast_no_check", "native_cast_no_check", "native_compute", "external", "abstract", "transparent_abstract",
+    "Elpi", "elpi", "lp",
 })
 """Words that stand nowhere in a certificate."""
 
 NOTATION = re.compile(r"Local Notation [A-Za-z][\w']* := \S.*", re.DOTALL)
 REQUIRE = re.compile(r"From symbptt Require (?:Import )?([a-z ]+)")
 PRINT = re.compile(r"Print Assumptions [A-Za-z][\w']*")
+QUOTATION = re.compile(r"\b(?!ltac:\()[\w']+:[({\[]")
+"""What a plugin of Coq reads by a lexer of its own, in which comments and full stops are none."""
+BLANK = " \t\r\n"
 START = re.compile(r"(?:(?:[-+*]+\s+|\d+:\s*)*[a-z_(]|\[\s(?![^]]*\]\s*:))")
 """How a sentence of a proof begins: behind bullets, which are sentences of their own to Coq, and numbers of goals as
 well. Commands begin with capital letters."""
@@ -65,7 +69,8 @@ def sentences(text: str) -> Iterator[Sentence]:
     """The sentences of a Coq text; comments nest, and a full stop ends a sentence where a blank follows.
 
     Raises:
-        NotAllowed: a comment or a string does not end, there is a string, or text follows the last full stop.
+        NotAllowed: a comment or a string does not end, there is a string, a quotation or a character beyond ASCII, or
+            text follows the last full stop.
     """
     here, start, k, n = "", 0, 0, len(text)
     while k < n:
@@ -76,17 +81,38 @@ def sentences(text: str) -> Iterator[Sentence]:
             raise NotAllowed(f"line {_line(text, k)}: a certificate holds no strings")
         elif text.startswith("..", k):
             raise NotAllowed(f"line {_line(text, k)}: two full stops “..”, of which one may end a sentence to Coq")
-        elif text[k] == "." and (k + 1 == n or text[k + 1].isspace()):
+        elif not (" " <= text[k] <= "~" or text[k] in BLANK):
+            raise NotAllowed(f"line {_line(text, k)}: the character U+{ord(text[k]):04X} outside comments")
+        elif text[k] == "." and (k + 1 == n or text[k + 1] in BLANK):
             if here.strip():
-                yield Sentence(" ".join(here.split()), _line(text, start))
+                yield _sentence(here, _line(text, start))
             here, start, k = "", k + 1, k + 1
         else:
-            if not here.strip() and not text[k].isspace():
+            if not here.strip() and text[k] not in BLANK:
                 start = k
             here += text[k]
             k += 1
     if here.strip():
         raise NotAllowed(f"line {_line(text, start)}: a sentence without a full stop: {here.strip()[:60]}")
+
+
+def _sentence(here: str, line: int) -> Sentence:
+    found = Sentence(" ".join(here.split()), line)
+    if ". " in found.text or found.text.endswith("."):
+        raise _refuse(found, "a full stop before a comment may end a sentence to Coq")
+    if QUOTATION.search(found.text):
+        raise _refuse(found, "a certificate holds no quotations")
+    return found
+
+
+def plain(found: Iterable[Sentence]) -> str:
+    """The sentences as a text without comments, each on its line: what Coq is given has no other reading than ours."""
+    parts, line = [], 1
+    for s in found:
+        parts.append("\n" * (s.line - line) if s.line > line else " ")
+        parts.append(f"{s.text}.")
+        line = max(line, s.line)
+    return "".join(parts) + "\n"
 
 
 def _after_comment(text: str, start: int) -> int:

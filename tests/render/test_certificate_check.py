@@ -1,5 +1,6 @@
 """A certificate that came from elsewhere: what it states must be, word by word, what symbptt writes."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from symbptt.cli import main
 from symbptt.proof import checker
 from symbptt.proof.evaluation import Astray
 from symbptt.proof.guard import guard
+from symbptt.proof.vernacular import NotAllowed, allow
 from symbptt.render import certificate_check
 from symbptt.render.certificate_check import word_by_word
 
@@ -87,3 +89,34 @@ def test_more_and_less_is_refused(own: str) -> None:
 def test_a_model_that_certificates_do_not_state(own: str, tmp_path: Path) -> None:
     code, said = told(own, tmp_path, "mask-none")
     assert code == 2, said
+
+
+HIDDEN = {
+    "by a quotation": ("by []", "first [by [] | exact lp:(* )].\nQed.\nTheorem other : True.\nProof.\nexact lp:{{{ *) ]",
+                       "has no lp"),
+    "by another plugin's": ("by []", "exact foo:{{ (* }} *)", "no quotations"),
+    "behind a full stop before a comment": ("by []", "by [].(* *) Axiom no : False", "a full stop before a comment"),
+    "in a name with a blank": ("h_back1", "h_back1\N{NO-BREAK SPACE}", "U+00A0"),
+    "behind a character for a line": ("by []", "by [].\x0bAxiom no : False", "U+000B"),
+}
+"""What Coq would read otherwise than symbptt: as a comment, as a name, as the end of a sentence."""
+
+
+@pytest.mark.parametrize("what", HIDDEN)
+def test_coq_reads_no_text_that_we_read_otherwise(what: str) -> None:
+    old, new, why = HIDDEN[what]
+    text = "Lemma h_back1 : True.\nProof.\nby [].\nQed.\n"
+    allow(text)
+    with pytest.raises(NotAllowed, match=re.escape(why)):
+        allow(text.replace(old, new))
+
+
+def test_coq_is_given_the_sentences_that_were_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without comments, and each on its line, so that a complaint names the line of the file."""
+    text = "(* one\n   comment *) Theorem a :\n  True. Proof.\n\nexact (* two *) I. Qed.\n"
+    given: list[str] = []
+    monkeypatch.setattr(checker, "library", lambda: tmp_path)
+    monkeypatch.setattr(checker, "version", lambda: "none")
+    monkeypatch.setattr(checker, "_assumptions", lambda _folder, _compiled, told, *_: given.append(told) or "enough")
+    assert checker.check(text).reason == "enough"
+    assert given == ["\nTheorem a : True.\nProof.\n\nexact I. Qed.\n"]
