@@ -116,7 +116,7 @@ def index(value: object) -> Index:
         return _make(int(value), ())
     if not isinstance(value, Expr):
         raise TypeError(f"{value} is no linear form in index variables")
-    terms = dict(value.expand().as_coefficients_dict())
+    terms = dict(value.as_coefficients_dict())
     return Index(terms.pop(S.One, 0), terms.items())
 
 

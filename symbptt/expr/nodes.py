@@ -43,11 +43,9 @@ class Node(MatrixExpr):
             ShapeError: the operands do not fit; the message shows both with their shapes.
             TypeError: there are too many arguments, or too few.
         """
-        try:
-            return self._shape
-        except AttributeError:
+        if not hasattr(self, "_shape"):
             self._shape = type(self).rule(*self._args)
-            return self._shape
+        return self._shape
 
 
 Matrix: TypeAlias = Node | MatrixSymbol

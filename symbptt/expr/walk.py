@@ -46,8 +46,9 @@ def free_indices(e: Basic) -> frozenset[IndexVar]:
 
 def _known(e: Basic) -> bool:
     """Whether each part is of the vocabulary, a scalar or a name, as far as it is not an expression itself."""
-    return all(isinstance(a, Node | MatrixSymbol | Index) or is_scalar(a) or (type(getattr(a, "name", a)) is str
-               and type(a) is Str) for a in e.args)
+    sizes = e.args[type(e) is MatrixSymbol:] if type(e) in (MatrixSymbol, Zero, Ones, Identity) else ()
+    return all(is_scalar(a) or (a not in sizes and (isinstance(a, Node | MatrixSymbol | Index) or (
+        type(a) is Str and type(a.name) is str))) for a in e.args)
 
 
 def _free_in_node(e: Node) -> frozenset[IndexVar]:

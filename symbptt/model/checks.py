@@ -28,7 +28,7 @@ from symbptt.expr.nodes import (
 from symbptt.expr.shape import ShapeError, described, shape_text
 from symbptt.expr.walk import visit
 from symbptt.model.functions import LOSSES, VECTOR_FUNCTIONS
-from symbptt.model.notation import Name, split
+from symbptt.model.notation import Name, called, change, split
 from symbptt.model.parts import Equation, LossTerm, ModelError, Parts, initial_name
 
 STATABLE = (MatrixSymbol, At, Plus, Times, Hadamard, Apply, Scale, Multiple, Transpose, Zero, Ones, Identity, Block)
@@ -117,16 +117,29 @@ def _names_once(model: Parts) -> None:
     names_once(declared, [equation.name for equation in model.equations])
 
 
+SIGNS = {Name("L"): "the objective L", Name("I"): "the identity matrix I", Name("t"): "the time t",
+         Name("T"): "the number of steps T", Name("Sigma"): "the sign of a sum", Name("Pi"): "the sign of a product",
+         Name("diag"): "diag, which makes a diagonal matrix", Name("prod"): "prod, the chain rule",
+         Name("max"): "max, the larger of two numbers"}
+"""What documents print and no name may look like."""
+
+
 def _printed_apart(model: Parts) -> None:
-    """Refuse two names that print as one: W1 and W_1, h_1 beside the family h, I beside the identity matrix."""
-    printed: dict[Name, str] = {Name("L"): "the objective L", Name("I"): "the identity matrix I",
-                                Name("t"): "the time t", Name("T"): "the number of steps T"}
+    """Refuse two names that print as one: W1 and W_1, h_1 beside the family h, sigma beside sigmoid, dW beside W."""
+    printed = dict(SIGNS)
+    trees = [*(e.right for e in (*model.equations, *model.computed)), *(term.loss for term in model.losses)]
+    applied = dict.fromkeys(str(e.args[0]) for tree in trees for e in visit(tree) if isinstance(e, Apply | Loss))
+    printed |= {called(f): f"the function or loss {f}" for f in applied}
     for name, table in model.tables.items():
         shown = split(name)
         if shown in printed:
             raise ModelError(f"{name} prints like {printed[shown]}; take another name", table, name)
         printed[shown] = name
+    changes = {change(name): name for name, table in model.tables.items() if table != "constants"}
     for name, table in model.tables.items():
+        if split(name) in changes:
+            raise ModelError(f"{name} prints like the change of {changes[split(name)]} along a direction; "
+                             "take another name", table, name)
         *most, last = split(name).subscripts or ("",)
         family = printed.get(Name(split(name).base, tuple(most)))
         if family in model.families and (last.isdigit() or last in ("t", "T")):

@@ -37,3 +37,18 @@ def split(name: str) -> Name:
     if digits and (len(letter) == 1 or letter in GREEK):
         base, subscripts = letter, [digits, *subscripts]
     return Name(base, tuple(subscripts))
+
+
+PRINTED = {"sigmoid": "sigma", "softmax_cross_entropy": "CE", "squared_error": "SE", "l": "ell"}
+"""Functions and losses that are printed by another name than their own."""
+
+
+def called(function: str) -> Name:
+    """How a function or a loss is called in print."""
+    return split(PRINTED.get(function, function))
+
+
+def change(name: str) -> Name:
+    """How the change of a variable along a direction is called: d before its name."""
+    of = split(name)
+    return Name(f"d{of.base}", of.subscripts)

@@ -15,7 +15,7 @@ from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.index import Index, IndexVar
 from symbptt.expr.nodes import At, Node, Scale, Tangent
-from symbptt.model.notation import Name, split
+from symbptt.model.notation import Name, called, change, split
 from symbptt.proof.statement import Proof
 
 GIVEN = {Name("L"): "the objective L", Name("I"): "the identity matrix I", Name("T"): "the number of steps T",
@@ -34,7 +34,8 @@ def alike(statements: Iterable[Basic]) -> str | None:
     functions: dict[str, str] = {}
     for e in parts(statements):
         if isinstance(e, Str):
-            other = functions.setdefault(e.name.replace("_", "").casefold(), e.name)
+            shown = called(e.name)
+            other = functions.setdefault("".join((shown.base, *shown.subscripts)).casefold(), e.name)
             if e.name in SIGNS or other != e.name:
                 return f"the function or loss {e.name} prints like another"
         elif isinstance(e, Scale):
@@ -46,7 +47,7 @@ def alike(statements: Iterable[Basic]) -> str | None:
             if first != thing:
                 return f"{words} prints like {other}"
     for name, size in sizes.items():
-        if name in printed and isinstance(printed[name][0], Symbol):
+        if name in printed:
             return f"the size {size} prints like {printed[name][1]}"
     return None
 
@@ -101,8 +102,8 @@ def _named(e: Basic) -> Iterator[tuple[Name, Basic, str]]:
         yield from _member(e, e, "")
     elif type(e) is Tangent:
         of = e.args[0]
-        name = split(str(of.family.name if isinstance(of, At) else of.name))
-        yield Name(f"d{name.base}", name.subscripts), Tangent(of.family if isinstance(of, At) else of), f"a change {e}"
+        name = change(str(of.family.name if isinstance(of, At) else of.name))
+        yield name, Tangent(of.family if isinstance(of, At) else of), f"a change {e}"
         if isinstance(of, At):
             yield from _member(of, e, "d")
 

@@ -181,7 +181,7 @@ def block_transpose(a: Block) -> Law:
 
 def block_zero(a: Block) -> Law:
     """[0] = 0: a block matrix whose cells are all zero."""
-    require(all(type(x) is nodes.Zero for row in a.rows for x in row), "a cell is not zero")
+    require(type(a) is Block and all(type(x) is nodes.Zero for row in a.rows for x in row), "a cell is not zero")
     return a, nodes.Zero(*a.shape), ()
 
 

@@ -17,7 +17,7 @@ from sympy.core.symbol import Str
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.index import Index, IndexVar
-from symbptt.expr.nodes import NODES, Block, Node
+from symbptt.expr.nodes import NODES, Block, Loss, LossGradient, Node
 from symbptt.expr.walk import free_indices
 from symbptt.proof.plainly import plainly
 
@@ -242,6 +242,9 @@ class Rows:
         try:
             if name == Block.__name__ and (not isinstance(args[0], Integer) or not 0 < args[0] < len(args)):
                 raise TypeError(f"{len(args) - 1} blocks do not fill {shown(args[0])} rows")
+            if name == LossGradient.__name__ and not (isinstance(args[0], Loss) and isinstance(args[1], Integer)
+                                                      and 0 <= args[1] < len(args[0].args) - 1):
+                raise TypeError("that is no place of an argument of a loss")
             made = form.make(*args)
             if form_name(made) != name or list(form.split(made)) != args:
                 raise TypeError("it is written otherwise, or is something else")

@@ -198,21 +198,24 @@ def together(proved: Iterable[ProvedStatement]) -> tuple[tuple[ProvedStatement, 
 
     A theorem means nothing without its definitions; those of two theorems in one group may be read as one list.
     """
-    groups: list[list[ProvedStatement]] = []
-    known: dict[Definition, None] = {}
-    for q in proved:
-        union = {**known, **dict.fromkeys(q.proof.definitions)}
-        if not groups or (len(union) > len(known) and not _consistent(union)):
-            groups.append([])
-            union = dict.fromkeys(q.proof.definitions)
-        groups[-1].append(q)
-        known = union
-    return tuple(map(tuple, groups))
+    rest, groups = list(proved), []
+    while rest:
+        low, high = 1, 2  # so many are one group; so many are not, or are more than there are
+        while high <= len(rest) and _agree(rest[:high]):
+            low, high = high, 2 * high
+        high = min(high, len(rest) + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if _agree(rest[:middle]) else (low, middle)
+        groups.append(tuple(rest[:low]))
+        rest = rest[low:]
+    return tuple(groups)
 
 
-def _consistent(definitions: Iterable[Definition]) -> bool:
+def _agree(proved: Iterable[ProvedStatement]) -> bool:
+    """Whether the definitions of these can be read as one list; if so, those of any fewer of them can."""
     try:
-        admit(definitions)
+        admit(dict.fromkeys(d for q in proved for d in q.proof.definitions))
     except Refused:
         return False
     return True

@@ -92,8 +92,7 @@ def test_a_model_that_certificates_do_not_state(own: str, tmp_path: Path) -> Non
 
 
 HIDDEN = {
-    "by a quotation": ("by []", "first [by [] | exact lp:(* )].\nQed.\nTheorem other : True.\nProof.\nexact lp:{{{ *) ]",
-                       "has no lp"),
+    "by a quotation": ("by []", "exact lp:(* ).\nQed.\nTheorem other : True.\nProof.\nexact lp:{{{ *)", "has no lp"),
     "by another plugin's": ("by []", "exact foo:{{ (* }} *)", "no quotations"),
     "behind a full stop before a comment": ("by []", "by [].(* *) Axiom no : False", "a full stop before a comment"),
     "in a name with a blank": ("h_back1", "h_back1\N{NO-BREAK SPACE}", "U+00A0"),
