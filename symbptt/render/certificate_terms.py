@@ -153,7 +153,8 @@ def opaque_kind(model: Model, e: nodes.Loss) -> str:
     moving = [k for k, a in enumerate(e.args[1:]) if moves(model, a)]
     counts = len(moving), len(e.args) - 1 - len(moving)
     if counts not in OPAQUE or moving != list(range(counts[0])):
-        raise not_covered(f"the loss {e}: one to three arguments first, then at most three targets")
+        raise not_covered(f"the loss {e}: what carries a gradient stands first, then targets, and both number at most "
+                          "1 and 3, 2 and 2, or 3 and 1")
     return OPAQUE[counts]
 
 

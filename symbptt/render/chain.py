@@ -11,7 +11,7 @@ from sympy import MatrixSymbol
 from symbptt.bptt.backward import AdjointStep, Edge
 from symbptt.derivation import WORDS, Derivation, Kind, Line, instance_of
 from symbptt.expr.build import plus
-from symbptt.expr.index import Index, IndexVar, T, index, t
+from symbptt.expr.index import Index, IndexVar, T, index, nonnegative, t
 from symbptt.expr.nodes import Adjoint, At, Chain, Direct, LossGradient, Sum
 from symbptt.expr.walk import substitute, visit
 from symbptt.render.forward import display
@@ -62,29 +62,30 @@ def derivation(d: Derivation) -> Section:
 
 def _idle(d: Derivation, line: Line) -> Iterator[Paragraph]:
     """Which summands are zero, at all times of a line or at some, because a line before says so of their gradients."""
-    zeros = [q for q in d.of_kind("boundary", "adjoint") if not q.edges and q.lo is not None and q.hi is not None]
-    for through in dict.fromkeys(e.through for e in line.edges if e.through is not None and e.through.time.terms):
+    for through, zero in _zeros(d, line):
         variable = Formula(substitute(through, _moment(line)))
+        if line.kind != "gradient":
+            yield paragraph("idle", variable=variable, equation=references(zero))
+        elif zero.lo is not None and zero.hi is not None:
+            yield paragraph("idle_steps", variable=variable, equation=references(zero), when=When(zero.lo, zero.hi))
+
+
+def _zeros(d: Derivation, line: Line) -> Iterator[tuple[At, Line]]:
+    """What a line goes through, where the gradient of that is zero, and the line which says so."""
+    zeros = [q for q in d.of_kind("boundary", "adjoint") if not q.edges]
+    for through in dict.fromkeys(e.through for e in line.edges if e.through is not None and e.through.time.terms):
         for zero in (q for q in zeros if q.name == through.family.name):
-            if line.kind == "gradient":
-                yield paragraph("idle_steps", variable=variable, equation=references(zero), when=_when(zero))
-            elif _known(zero.lo, _time_at(through, line.lo)) and _known(_time_at(through, line.hi), zero.hi):
-                yield paragraph("idle", variable=variable, equation=references(zero))
+            if line.kind == "gradient" or _within(through, line, zero):
+                yield through, zero
 
 
-def _when(line: Line) -> When:
-    assert line.lo is not None
-    assert line.hi is not None
-    return When(line.lo, line.hi)
-
-
-def _time_at(member: At, time: Index | None) -> Index | None:
-    return None if time is None else member.time.substitute({t: time})
-
-
-def _known(low: Index | None, high: Index | None) -> bool:
-    """Whether low ≤ high for every T."""
-    return low is not None and high is not None and not (high - low).terms and (high - low).const >= 0
+def _within(through: At, line: Line, zero: Line) -> bool:
+    """Whether, at all times of a line, the member that it goes through stands at times of another line."""
+    if line.lo is None or line.hi is None or zero.lo is None or zero.hi is None:
+        return False
+    first, last = (through.time.substitute({t: end}) for end in (line.lo, line.hi))
+    known = (line.lo - 1, line.hi - line.lo)
+    return nonnegative(first - zero.lo, known) and nonnegative(zero.hi - last, known)
 
 
 def _not_written(d: Derivation, steps: int) -> Paragraph:
@@ -117,7 +118,8 @@ def _cases(d: Derivation, line: Line) -> bool:
 def _why(d: Derivation, line: Line) -> Sentence:
     variable, rule = line.left.args[0], _moment(line)
     places: dict[str, Value] = {"objective": Formula(OBJECTIVE), "variable": Formula(variable)}
-    through = [substitute(e.through, rule) for e in line.edges if e.through is not None]
+    zero = {through for through, _ in _zeros(d, line)}
+    through = [substitute(e.through, rule) for e in line.edges if e.through is not None and e.through not in zero]
     reads_direct = any(isinstance(e.value, Direct) for e in line.edges)
     if line.kind == "direct":
         key = "direct_vanishes" if not line.edges else "direct_case" if _cases(d, line) else "direct"

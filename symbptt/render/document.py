@@ -60,8 +60,10 @@ EXACT = 10 ** 12
 """Numbers from here on are given by a power of ten."""
 NARROW = 30
 """A left side that leaves less room stands above the right ones."""
-MOST, BEGINNING = 60, 8
-"""A display of more lines than the first is cut, each formula in it after as many as the second."""
+MOST, BEGINNING, LONG = 60, 8, 30
+"""Of a display of more lines than the first, each formula is cut after as many as the second if it is longer than the
+third.
+"""
 SHORT = 3
 """Up to so many members of a family are listed; more are written with dots."""
 
@@ -296,7 +298,7 @@ class Writer:
 
     def _shortened(self, lines: list[str], most: int) -> list[str]:
         """The beginning of a formula that no one would read, and how many lines it goes on."""
-        if len(lines) <= max(most, BEGINNING + 2):
+        if len(lines) <= max(most, LONG):
             return lines
         more = f"[{self.language.sentences['more_lines'].format(number=len(lines) - BEGINNING)}]"
         return [*lines[:BEGINNING], f"{self.symbols.dots} {self.form.note.format(more).strip()}"]

@@ -27,7 +27,10 @@ LAST = TARGET.replace("y[t-2]", "y[t-1]") + 'reduce = "last"\n'
 NAMED = SOLVED.replace("[parameters]", '[constants]\ninv_T = "a"\ninv_gamma = "b"\ngamma = "c"\n\n[parameters]') \
     .replace("h[t-1] + x", "inv_gamma*h[t-1] + inv_T*x/gamma")+ 'reduce = "mean"\n'
 """Constants with the names that certificates give to 1/T and 1/gamma."""
-HONEST = {"target": TARGET, "subtracted": SUBTRACTED, "two subtracted": TWO_SUBTRACTED, "gated": GATED, "input": INPUT,
+CANCELLED = SOLVED.replace("h[t-1] + x", "V.T @ x[t-1] - V.T @ x[t-1] + h[t-1]").replace('x = "h"', 'x = "q"')
+"""A parameter whose terms in the recurrence cancel, so that no window cuts its gradient."""
+HONEST = {"cancelled": CANCELLED,
+          "target": TARGET, "subtracted": SUBTRACTED, "two subtracted": TWO_SUBTRACTED, "gated": GATED, "input": INPUT,
           "last": LAST, "named": NAMED}
 
 LIES = {

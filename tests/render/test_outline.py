@@ -203,7 +203,7 @@ SAID = {
                             "L does not depend on a₃ and x₃: the gradient there is zero",
                             "For t < T−1, L depends on aₜ",
                             "In these letters the recursion is Γₜ = K Γₜ₊₁ + cₜ"],
-    "models/last_loss.toml": ["(1 ≤ t ≤ T−1) What oₜ contributes is zero here, as equation (5) says. L depends on",
+    "models/last_loss.toml": ["Before the last step, L depends on hₜ only through hₜ₊₁.", "(1 ≤ t ≤ T−1) What oₜ contributes is zero here, as equation (5) says. L depends on",
                               "∂L/∂oₜ hₜ⊤ What oₜ contributes is zero for 1 ≤ t ≤ T−1, as equation (5) says."],
     "documents/feedforward.toml": ["nothing recurs and there is nothing to unroll",
                                    "Nothing that L counts is computed from unused",
