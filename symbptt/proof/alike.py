@@ -81,10 +81,11 @@ def excluded_zeros(proof: Proof) -> list[Symbol]:
             waiting.extend(a)
         elif isinstance(a, Basic):
             found.append(a)
-    return sorted(_denominators(found) - _denominators(stated(proof)), key=str)
+    return sorted(denominators(found) - denominators(stated(proof)), key=str)
 
 
-def _denominators(expressions: Iterable[Basic]) -> set[Symbol]:
+def denominators(expressions: Iterable[Basic]) -> set[Symbol]:
+    """The constants by which expressions divide."""
     scalars = (e for e in parts(expressions) if isinstance(e, Expr) and not isinstance(e, MatrixExpr))
     below = (p.base for c in scalars for p in c.atoms(Pow) if p.exp.is_negative)
     return {s for s in below if isinstance(s, Symbol) and not isinstance(s, IndexVar) and not s.is_positive}

@@ -11,6 +11,7 @@ from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import ONE, At, Identity, Matrix, Maximum, Ones, Times, Transpose
 from symbptt.expr.walk import substitute, visit
 from symbptt.model.spec import LossTerm
+from symbptt.proof.alike import denominators
 from symbptt.render.notation import functions, notation
 from symbptt.render.outline import (
     OBJECTIVE,
@@ -121,8 +122,9 @@ def _variables(d: Derivation) -> Iterator[Sentence]:
     for role, variables in tables:
         for v in variables:
             yield say("variable", space=Space(v), role=Phrase("roles", role))
+    below = denominators([*(e.right for e in (*m.equations, *m.computed)), *(term.weight for term in m.losses)])
     for c in m.constants:
-        yield say("constant", constant=Scalar(c))
+        yield say("constant_below" if c in below else "constant", constant=Scalar(c))
     for loss in dict.fromkeys(term.loss for term in m.losses if term.opaque):
         yield say("open_loss", loss=Formula(loss))
     yield say("steps_counted", steps=Scalar(T))

@@ -86,6 +86,7 @@ ENGLISH = Language(
         "steps_counted": "{steps}, the number of steps",
         "open_loss": "{loss}, a number for every step, differentiable; nothing else is assumed of it",
         "constant": "{constant}, a constant scalar",
+        "constant_below": "{constant}, a constant scalar other than zero",
         "given": "Given are {values}.",
         "given_static": "Given too is {values}, which does not change with time.",
         "given_static_more": "Given too are {values}, which do not change with time.",

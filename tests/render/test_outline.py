@@ -206,6 +206,7 @@ SAID = {
     "models/last_loss.toml": ["Before the last step, L depends on hₜ only through hₜ₊₁.",
                               "(1 ≤ t ≤ T−1) What oₜ contributes is zero here, as equation (5) says. L depends on",
                               "∂L/∂oₜ hₜ⊤ What oₜ contributes is zero for 1 ≤ t ≤ T−1, as equation (5) says."],
+    "models/nested.toml": ["γ, a constant scalar other than zero"],
     "documents/feedforward.toml": ["nothing recurs and there is nothing to unroll",
                                    "Nothing that L counts is computed from unused",
                                    "Expanded down to the losses, this is"],
