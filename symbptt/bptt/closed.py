@@ -171,7 +171,8 @@ def eliminate(template: Template, name: str) -> Linear:
         if consumer in carried or terminal(template, consumer):
             total.setdefault(Adjoint(edge.through), []).append(j)
             continue
-        ahead = {t: index(t) + template.lag(edge)}
+        lag = template.lag(edge)
+        ahead = {t: index(t) + lag} if lag else {}
         for gradient, further in eliminate(template, consumer).items():
             total.setdefault(substitute(gradient, ahead), []).append(times(j, substitute(further, ahead)))
     return {gradient: plus(parts) for gradient, parts in total.items()}

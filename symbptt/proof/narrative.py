@@ -7,9 +7,9 @@ way becomes a lemma, told before the statement that cites it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Generator, Iterable
 from itertools import groupby
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from sympy.core.basic import Basic
 
@@ -70,6 +70,23 @@ def told(proved: Iterable[ProvedStatement]) -> tuple[Told, ...]:
 
 
 _Statement: TypeAlias = tuple[frozenset[Index], frozenset[Equality], Matrix, Matrix]
+_Asking: TypeAlias = Generator[int, list[Link], list[Link]]
+"""What yields the numbers of steps and is sent their chains: proofs are deeper than calls may be nested."""
+
+
+def _answered(asking: Generator[int, Any, Any], found: Callable[[int], _Asking]) -> Any:
+    """What comes of it once every chain that it asks for is found, and every chain that those ask for."""
+    waiting, answer = [asking], None
+    while waiting:
+        try:
+            wanted = waiting[-1].send(answer)
+        except StopIteration as done:
+            waiting.pop()
+            answer = done.value
+        else:
+            waiting.append(found(wanted))
+            answer = None
+    return answer
 
 
 def _statement(theorem: Theorem) -> _Statement:
@@ -85,17 +102,23 @@ class _Reader:
 
     def links(self, ref: int) -> list[Link]:
         """The chain from the left to the right side of a step's theorem."""
+        return cast(list[Link], _answered(self._found(ref), self._found))
+
+    def _found(self, ref: int) -> _Asking:
         step, theorem = self.steps[ref], self.theorems[ref]
         if step.rule == "transitivity":
-            return [link for k in step.premises for link in self.links(k)]
+            whole = []
+            for k in step.premises:
+                whole += yield k
+            return whole
         if step.rule == "symmetry":
-            return self._backwards(step.premises[0])
+            return self._backwards(step.premises[0], (yield step.premises[0]))
         if step.rule == "congruence":
-            return self._inside(ref)
+            return (yield from self._inside(ref))
         if step.rule in ("entailment", "cases"):  # the first case is the one inside the range of t
-            return self.links(step.premises[0])
+            return (yield step.premises[0])
         if step.rule == "instance":
-            return self._moved(step.premises[0], cast(tuple[tuple[IndexVar, Index], ...], step.args))
+            return _moved((yield step.premises[0]), cast(tuple[tuple[IndexVar, Index], ...], step.args))
         if step.rule == "reflexivity":
             return []
         return [Link(theorem.right, self._reason(ref))]
@@ -108,25 +131,20 @@ class _Reader:
             return Reason("definition", str(step.args[0]))
         return Reason("law", str(step.args[0]) if step.rule == "axiom" else step.rule)
 
-    def _backwards(self, ref: int) -> list[Link]:
-        links = self.links(ref)
+    def _backwards(self, ref: int, links: list[Link]) -> list[Link]:
         rights = [self.theorems[ref].left, *(link.right for link in links)]
         return [Link(rights[k], links[k].reason) for k in range(len(links) - 1, -1, -1)]
 
-    def _inside(self, ref: int) -> list[Link]:
+    def _inside(self, ref: int) -> _Asking:
         step = self.steps[ref]
         whole, positions = cast(tuple[Node, tuple[int, ...]], step.args)
         operands = list(whole.args)
         made = []
         for premise, place in zip(step.premises, positions, strict=True):
-            for link in self.links(premise):
+            for link in (yield premise):
                 operands[place] = link.right
                 made.append(Link(Basic.__new__(type(whole), *operands), link.reason))
         return made
-
-    def _moved(self, ref: int, pairs: Iterable[tuple[IndexVar, Index]]) -> list[Link]:
-        rule = {v: index(f) for v, f in pairs}
-        return [Link(substitute(link.right, rule), link.reason) for link in self.links(ref)]
 
 
 class _Teller(_Reader):
@@ -141,27 +159,31 @@ class _Teller(_Reader):
 
     def tell(self, ref: int, proved: ProvedStatement | None = None) -> None:
         """Add the statement of a step with its proof, and before it what it cites."""
+        _answered(self._told(ref, proved), self._found)
+
+    def _told(self, ref: int, proved: ProvedStatement | None = None) -> Generator[int, list[Link], None]:
         theorem = self.theorems[ref]
-        argument = self._argument(ref)
+        argument = yield from self._argument(ref)
         self._known.setdefault(_statement(theorem), []).append(len(self._made))
         used = tuple(d for d in self._definitions if d.name in theorem.used)
         self._made.append(Told(theorem, used, argument, proved))
 
-    def links(self, ref: int) -> list[Link]:
+    def _found(self, ref: int) -> _Asking:
         """The chain; a step with a statement that was told before is one link."""
         if ref not in self._links:
             step = self.steps[ref]
             if step.rule in ("cases", *INDUCTIONS) and self._before(ref) is None:
-                self.tell(ref)
-            if step.rule == "instance" and self._general(step.premises[0]):
-                self.tell(step.premises[0])
+                yield from self._told(ref)
+            if step.rule == "instance" and (yield from self._general(step.premises[0])):
+                yield from self._told(step.premises[0])
                 self._links.pop(step.premises[0])
             number = self._before(ref)
-            self._links[ref] = super().links(ref) if number is None else [Link(self.theorems[ref].right, Cited(number))]
+            self._links[ref] = (yield from super()._found(ref)) if number is None \
+                else [Link(self.theorems[ref].right, Cited(number))]
         return self._links[ref]
 
-    def _general(self, ref: int) -> bool:
-        return not self.theorems[ref].assumptions and len(self.links(ref)) > GENERAL
+    def _general(self, ref: int) -> Generator[int, list[Link], bool]:
+        return not self.theorems[ref].assumptions and len((yield ref)) > GENERAL
 
     def _reason(self, ref: int) -> Reason:
         q = self.theorems[ref]
@@ -175,22 +197,32 @@ class _Teller(_Reader):
         return next((k for k in self._known.get(_statement(here), ()) if self._made[k].theorem.used <= here.used
                      and set(self._made[k].definitions) <= set(self._definitions)), None)
 
-    def _argument(self, ref: int) -> Argument:
+    def _argument(self, ref: int) -> Generator[int, list[Link], Argument]:
         step = self.steps[ref]
         if step.rule in INDUCTIONS:
             base, inner = step.premises
             down = step.rule == "induction_down"
-            return Inductive(down, index(step.args[1] if down else step.args[0]), self._chain(base),
+            return Inductive(down, index(step.args[1] if down else step.args[0]), self._chain(base, (yield base)),
                              tuple(sorted(self.theorems[inner].assumptions - self.theorems[ref].assumptions, key=str)),
-                             self._chain(inner))
+                             self._chain(inner, (yield inner)))
         if step.rule == "cases":
-            return Divided(index(step.args[0]), *map(self._chain, step.premises))
-        if step.rule == "congruence" and isinstance(step.args[0], Block) and len(super().links(ref)) > CHAIN:
-            return Straight(tuple(map(self._chain, step.premises)))
-        return Straight((Chain(self.theorems[ref].left, tuple(super().links(ref))),))
+            first, second = step.premises
+            return Divided(index(step.args[0]), self._chain(first, (yield first)), self._chain(second, (yield second)))
+        links = yield from super()._found(ref)
+        if step.rule == "congruence" and isinstance(step.args[0], Block) and len(links) > CHAIN:
+            rows = []
+            for k in step.premises:
+                rows.append(self._chain(k, (yield k)))
+            return Straight(tuple(rows))
+        return Straight((self._chain(ref, links),))
 
-    def _chain(self, ref: int) -> Chain:
-        return Chain(self.theorems[ref].left, tuple(self.links(ref)))
+    def _chain(self, ref: int, links: list[Link]) -> Chain:
+        return Chain(self.theorems[ref].left, tuple(links))
+
+
+def _moved(links: Iterable[Link], pairs: Iterable[tuple[IndexVar, Index]]) -> list[Link]:
+    rule = {v: index(f) for v, f in pairs if index(f) != index(v)}
+    return [Link(substitute(link.right, rule), link.reason) for link in links]
 
 
 def _merged(links: list[Link]) -> tuple[Row, ...]:

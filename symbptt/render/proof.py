@@ -336,8 +336,8 @@ def merged(left: Matrix, links: Iterable[tuple[Matrix, Value]]) -> list[Relation
     waiting: list[Value] = []
     seen, last = flat(left), left
     for right, why in links:
-        same, last = flat(right) == seen, right
-        seen = flat(right)
+        before, seen, last = seen, flat(right), right
+        same = before == seen
         if same and why == RING:
             continue
         waiting.append(why)

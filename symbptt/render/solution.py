@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from symbptt.bptt.closed import ClosedForm
 from symbptt.derivation import Derivation, Line
@@ -195,6 +196,7 @@ def _unfolds(row: Relation) -> bool:
     return all(isinstance(v, Ref) for v in row.reasons)
 
 
+@lru_cache(maxsize=1 << 14)
 def flat(e: Matrix) -> Matrix:
     """The expression without what no notation prints: parentheses, the transpose of a 1 × 1 value, a factor 1."""
     operands = tuple(flat(a) for a in children(e))
