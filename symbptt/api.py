@@ -15,6 +15,7 @@ from symbptt.expr.nodes import Adjoint, At, Matrix, Times
 from symbptt.expr.protocol import print_latex
 from symbptt.expr.to_sympy import to_sympy
 from symbptt.model import functions
+from symbptt.model.depth import TooLarge
 from symbptt.model.from_sympy import Family, family, function, loss, model, softmax
 from symbptt.model.locate import InputError
 from symbptt.model.masked import masked
@@ -43,7 +44,6 @@ __all__ = [
 
 print_latex(targets.latex)
 
-TooLarge = stages.TooLarge
 LOSSES = tuple(functions.LOSSES)
 """The losses with a meaning of their own."""
 WRITTEN_OUT = stages.WRITTEN_OUT
@@ -267,7 +267,8 @@ def derive(model: Model | str | Path, T: int | None = None, limit: int | None = 
     Raises:
         InputError: the file is wrong; the message has file, line and column.
         ValueError: T or truncate is not an integer ≥ 1, or nothing recurs that could be truncated.
-        TooLarge: T unrolls more than `limit` equations; the message says what it would cost.
+        TooLarge: T unrolls more than `limit` equations, or the equations of one step nest too deeply; the message says
+            what it would cost, or what nests. So do the methods of a Derivation.
     """
     return Derivation(stages.derive(_model(model), T, limit, truncate))
 

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from symbptt import api
 from symbptt.cli_emit import ModelAnywhere, asked
 from symbptt.cli_values import folder_of, number_of_steps, number_of_uses, place
+from symbptt.model.depth import too_deep
 from symbptt.proof import record
 from symbptt.proof.checker import CERTIFICATE, CheckerError
 from symbptt.proof.vernacular import foreign
@@ -23,12 +24,14 @@ from symbptt.render.target import release, write
 
 
 class Commands(click.Group):
-    """The commands; whatever stops standard output from being written ends them with one line."""
+    """The commands; what nests too deeply, or stops standard output from being written, ends them with one line."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run, as click does."""
         try:
             return super().main(*args, **extra)
+        except (api.TooLarge, RecursionError) as error:
+            refuse(str(error) if isinstance(error, api.TooLarge) else too_deep())
         except OSError as error:
             if error.errno is None:
                 raise

@@ -18,6 +18,7 @@ from symbptt.expr.index import Index, IndexVar, T, index, t
 from symbptt.expr.nodes import Adjoint, At, Chain, Derivative, Direct, Matrix, Multiple, Sum, Zero
 from symbptt.expr.walk import substitute
 from symbptt.gradients import word_count
+from symbptt.model.depth import TooLarge, bounded
 from symbptt.model.functions import LOSSES
 from symbptt.model.spec import LossTerm, Model, initial_name
 from symbptt.proof.account import ProvedStatement
@@ -39,8 +40,6 @@ ROWS = 50
 """As many block rows the closed form may have without being told to: the lags of the carried families together."""
 RECEIVING = 2
 """From this place on in the reading order of the unrolled case, gradients are received and not passed on."""
-class TooLarge(ValueError):
-    """Unrolling would cost more than the limit; the message says how much."""
 
 
 def check_steps(steps: object) -> None:
@@ -96,6 +95,7 @@ def check_rows(model: Model, limit: int | None) -> None:
                        "Use shorter lags, or lift the limit (limit=None, --no-limit)")
 
 
+@bounded
 def derive(model: Model, steps: int | None = None, limit: int | None = EQUATIONS,
            truncate: int | None = None) -> Derivation:
     """Derive every gradient of the model and prove the closed forms.
@@ -108,7 +108,8 @@ def derive(model: Model, steps: int | None = None, limit: int | None = EQUATIONS
 
     Raises:
         ValueError: T or the number of uses is not an integer ≥ 1, or nothing recurs that could be cut off.
-        TooLarge: T unrolls more than `limit` equations, or long lags make too large a closed form.
+        TooLarge: T unrolls more than `limit` equations, long lags make too large a closed form, or the equations of one
+            step nest too deeply.
     """
     check_rows(model, limit)
     unrolled: dict[Gradient, AdjointStep] = {}
@@ -133,13 +134,14 @@ def _word_counts(d: Derivation) -> dict[str, int]:
     return {v.name: word_count(d, v.name, 1) for v in d.closed.carried}
 
 
+@bounded
 def prove(model: Model, steps: int | None = None, limit: int | None = WORDS,
           truncate: int | None = None) -> tuple[ProvedStatement, ...]:
     """Every theorem about the model: for every T, or for the given T with every t written out.
 
     Raises:
         ValueError: T or the number of uses is not an integer ≥ 1, or nothing recurs that could be truncated.
-        TooLarge: T writes out more than `limit` words.
+        TooLarge: T writes out more than `limit` words, or the equations of one step nest too deeply.
         Refused: a theorem was not proved.
     """
     check_rows(model, limit)

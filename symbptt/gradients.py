@@ -11,12 +11,14 @@ from symbptt.expr.build import children, rebuild
 from symbptt.expr.index import Index, t
 from symbptt.expr.nodes import Adjoint, At, Derivative, Direct, Matrix, Transpose, Zero
 from symbptt.expr.walk import substitute, visit
+from symbptt.model.depth import bounded
 from symbptt.model.spec import Model
 from symbptt.proof.kernel import words
 from symbptt.proof.prover import Prover
 from symbptt.proof.script import expanded
 
 
+@bounded
 def gradient(derivation: Derivation, name: str, time: int | None = None) -> Matrix:
     """∂L/∂v from the adjoints of later equations.
 
@@ -43,6 +45,7 @@ def read_at_the_end(model: Model) -> frozenset[str]:
                      for node in visit(term.loss) if isinstance(node, At))
 
 
+@bounded
 def expanded_gradient(derivation: Derivation, name: str, time: int | None = None) -> Matrix:
     """∂L/∂v from what the losses send: as words where each path is one word, else in blocks.
 
@@ -89,6 +92,7 @@ def _member(derivation: Derivation, name: str, time: int | None) -> Matrix:
     return member
 
 
+@bounded
 def word_count(derivation: Derivation, name: str, time: int | None = None) -> int:
     """The number of words of the gradient when every path is written out, for the given T. Nothing is built.
 

@@ -254,8 +254,10 @@ def _shifted(edge: Edge, leaf: At) -> Edge:
 def _delays(families: dict[str, tuple[Edge, ...]]) -> dict[str, int]:
     """The smallest total lag of a path from each family to a loss (Bellman and Ford's relaxation)."""
     delay = dict.fromkeys(families, NEVER)
-    for _ in range(len(families) + 1):
-        for name, edges in families.items():
+    known: dict[str, int] = {}
+    while known != delay:
+        known = dict(delay)
+        for name, edges in reversed(families.items()):
             for e in edges:
                 here = 0 if e.through is None else (e.through.time - t).const + delay[e.through.family.name]
                 delay[name] = min(delay[name], here)

@@ -19,6 +19,7 @@ from symbptt.expr.build import hadamard, scale, stacked, times
 from symbptt.expr.index import index, t
 from symbptt.expr.nodes import At, Loss, Matrix, Plus, Scale
 from symbptt.expr.shape import Shape, ShapeError, shape_text
+from symbptt.model.depth import bounded
 from symbptt.model.functions import FUNCTIONS, LOSSES, VECTOR_FUNCTIONS
 from symbptt.model.names import (
     check_line,
@@ -130,6 +131,7 @@ def function(name: str, z: Matrix | Member) -> Matrix:
     return build.apply(name, z)
 
 
+@bounded
 def model(
     equations: Mapping[MatrixSymbol, Matrix], inputs: Iterable[MatrixSymbol],
     loss: Matrix | LossTerm | Sequence[Matrix | LossTerm], targets: Iterable[MatrixSymbol] = (),
@@ -156,6 +158,7 @@ def model(
 
     Raises:
         ModelError: an expression is beyond the language, or the model makes no sense.
+        TooLarge: an expression is nested too deeply.
     """
     names = _Names()
     given = tuple(names.declare(v) for v in inputs)

@@ -17,6 +17,7 @@ from symbptt.expr.nodes import At, Matrix
 from symbptt.expr.shape import shape_text
 from symbptt.model import locate
 from symbptt.model.checks import names_once
+from symbptt.model.depth import too_deep
 from symbptt.model.language import read_assumption, read_equation, read_loss, read_shape, same_time
 from symbptt.model.locate import Document, InputError, read_toml
 from symbptt.model.names import (
@@ -86,7 +87,10 @@ def loads(text: str, filename: str = "<text>") -> Model:
     """
     if len(text) > LARGEST:
         raise InputError(f"the text has {len(text)} characters; at most {LARGEST} are read", filename)
-    return _model(read_toml(text, filename))
+    try:
+        return _model(read_toml(text, filename))
+    except RecursionError:
+        raise InputError(too_deep(), filename) from None
 
 
 def _file_text(source: str | Path) -> str:

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from symbptt.model.depth import bounded
 from symbptt.model.spec import Model
 from symbptt.proof.axioms import Refused
 from symbptt.proof.checker import Checked, Verdict
@@ -86,6 +87,7 @@ class Accepted:
             {"name": q.name, "statement": q.statement, "axioms": list(q.axioms)} for q in self.theorems]}
 
 
+@bounded
 def accepted(text: str, model: Model) -> Accepted:
     """Compare a certificate with a model and have Coq check it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from symbptt.derivation import Derivation
+from symbptt.model.depth import bounded
 from symbptt.render.certificate_adjoint import AdjointProof
 from symbptt.render.certificate_closed import closed_blocks
 from symbptt.render.certificate_edges import Edges, scalar_facts
@@ -61,6 +62,7 @@ class Section:
     blocks: list[str] = field(default_factory=list)
 
 
+@bounded
 def certificate(derivation: Derivation) -> str:
     """The text of the certificate.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from symbptt.derivation import Derivation
 from symbptt.expr.index import Index, t
 from symbptt.expr.nodes import Matrix
+from symbptt.model.depth import bounded
 from symbptt.model.spec import Model
 from symbptt.program.options import PLAIN, Options
 from symbptt.proof.account import ProvedStatement
@@ -97,6 +98,7 @@ def languages() -> list[str]:
     return list(LANGUAGES)
 
 
+@bounded
 def render(derivation: Derivation, target: str, lang: str = "en", accepted: Accepted | None = None,
            options: Options = PLAIN) -> str:
     """The derivation as one target, in a language where it has words; a document also says what Coq accepted, if given.
@@ -113,6 +115,7 @@ def render(derivation: Derivation, target: str, lang: str = "en", accepted: Acce
     return TARGETS[target].make(derivation, lang, accepted, options)
 
 
+@bounded
 def everything(derivation: Derivation, accepted: Accepted | None = None) -> dict[Path, str]:
     """Every target by the path at which it stands below the folder of the model; what Coq accepted, if given, is told
     in the documents, and its text stands beside them.
@@ -205,6 +208,7 @@ def replayed(found: Iterable[ProvedStatement]) -> Iterator[str]:
         yield unglued(writer.sentence(point))
 
 
+@bounded
 def proofs(name: str, groups: Mapping[int | None, tuple[ProvedStatement, ...]], target: str,
            model: Model | None = None, accepted: Accepted | None = None) -> str:
     """The theorems of a model by the number of steps, None for every one: `brief`, with proofs as one of the document
