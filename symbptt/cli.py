@@ -35,6 +35,8 @@ class Commands(click.Group):
         except OSError as error:
             if error.errno is None:
                 raise
+            if error.filename is not None:
+                refuse(f"{error.filename}: {error.strerror or error}")
             refuse(f"standard output cannot be written: {error.strerror or error}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -471,13 +472,115 @@ def test_without_coq_the_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp
     assert "apt-get install" in run.output
 
 
-def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "coqc").write_text("#!/bin/sh\n", encoding="utf-8")
-    (tmp_path / "coqc").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    monkeypatch.setenv("SYMBPTT_CACHE", str(tmp_path / "coqc"))
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Path]:
+    """A function that puts a script on the path under the name of Coq's compiler, and gives the folder of the cache;
+    the script says a version and then, asked to compile, does what it is given to do."""
+
+    def make(does: str = "exit 0", says: str = "echo The Coq Proof Assistant, version 0.1") -> Path:
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        script = f'#!/bin/sh\nif [ "$1" = --version ]; then {says}; exit; fi\nfor last; do :; done\n{does}\n'
+        (folder / "coqc").write_text(script, encoding="utf-8")
+        (folder / "coqc").chmod(0o755)
+        monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+        monkeypatch.setenv("SYMBPTT_CACHE", str(tmp_path / "cache"))
+        return tmp_path / "cache"
+
+    return make
+
+
+COMPILES = 'echo compiled > "${last%.v}.vo"'
+"""What a compiler does at least."""
+
+
+def checked_with_2(words: str) -> None:
+    """Asking Coq ends with 2 and one line, which says this, on every command that asks it."""
+    for arguments in (["report", "linear", "--check"], ["derive", "linear", "--check"], ["prove", "linear", "--check"]):
+        run = CliRunner().invoke(main, arguments)
+        assert (run.exit_code, type(run.exception)) == (2, SystemExit), run.output
+        assert run.output.count("\n") == 1
+        assert words in run.output
+
+
+def test_a_cache_that_cannot_be_written_is_named(fake: Callable[..., Path], monkeypatch: pytest.MonkeyPatch,
+                                                 tmp_path: Path) -> None:
+    fake()
+    monkeypatch.setenv("SYMBPTT_CACHE", str(tmp_path / "bin" / "coqc"))
     with pytest.raises(CheckerError, match="the library cannot be compiled there"):
         checker.library()
+    monkeypatch.setenv("SYMBPTT_CACHE", str(tmp_path / ("long" * 2000)))
+    with pytest.raises(CheckerError, match=r"…: the library cannot be compiled there: File name too long"):
+        checker.library()
+    checked_with_2("File name too long")
+
+
+def test_a_compiler_that_never_answers(fake: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    fake(says="sleep 60")
+    monkeypatch.setattr(checker, "ANSWER", 0.02)
+    with pytest.raises(CheckerError, match=r"bin/coqc --version: not done after 0\.02 s"):
+        checker.version()
+    checked_with_2("coqc --version: not done after")
+
+
+def test_a_compiler_that_tells_no_version(fake: Callable[..., Path]) -> None:
+    fake(says="exit 3")
+    with pytest.raises(CheckerError, match=r"tells no version: .*coqc says nothing and ends with status 3"):
+        checker.version()
+
+
+def test_a_compiler_that_is_no_program(fake: Callable[..., Path], tmp_path: Path) -> None:
+    fake()
+    (tmp_path / "bin" / "coqc").write_bytes(b"no program\n")
+    with pytest.raises(CheckerError, match=r"bin/coqc: cannot be run: Exec format error"):
+        checker.version()
+    checked_with_2("coqc: cannot be run: Exec format error")
+
+
+def test_a_compiler_on_a_relative_path(fake: Callable[..., Path], monkeypatch: pytest.MonkeyPatch,
+                                       tmp_path: Path) -> None:
+    fake(COMPILES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "bin", prepend=os.pathsep)
+    assert checker.coqc() == str(tmp_path / "bin" / "coqc")
+    assert checker.library().is_dir()
+
+
+def test_a_cache_under_a_relative_path(fake: Callable[..., Path], monkeypatch: pytest.MonkeyPatch,
+                                       tmp_path: Path) -> None:
+    fake(COMPILES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SYMBPTT_CACHE", "near")
+    place = checker.library()
+    assert (place.is_absolute(), place.parent) == (True, tmp_path / "near" / "coq")
+
+
+@pytest.mark.parametrize(("does", "words"), [
+    ("exit 7", "matrices.v: {} says nothing and ends with status 7"),
+    ("kill -9 $$", "matrices.v: {} says nothing and is ended by signal 9"),
+    ("echo Error: bad >&2; exit 1", "matrices.v: Error: bad"),
+    ("exit 0", "matrices.v: {} reports no error, but writes no matrices.vo"),
+    (': > "${last%.v}.vo"', "matrices.v: {} reports no error, but writes no matrices.vo"),
+])
+def test_a_library_that_does_not_compile(does: str, words: str, fake: Callable[..., Path], tmp_path: Path) -> None:
+    cache = fake(does)
+    words = words.format(tmp_path / "bin" / "coqc")
+    with pytest.raises(CheckerError, match=re.escape(f"the library does not compile: {words}")):
+        checker.library()
+    assert list((cache / "coq").iterdir()) == []
+    checked_with_2(words)
+
+
+def test_a_library_in_the_cache_that_lacks_a_file_is_compiled_anew(fake: Callable[..., Path]) -> None:
+    fake(COMPILES)
+    place = checker.library()
+    names = {path.stem for path in checker.sources()}
+    assert {path.stem for path in place.glob("*.vo")} == names
+    (place / "matrices.vo").unlink()
+    (place / "left.over").touch()
+    assert checker.library() == place
+    assert {path.name for path in place.iterdir()} == {f"{n}{end}" for n in names for end in (".v", ".vo")}
+    assert [path.name for path in place.parent.iterdir()] == [place.name]
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

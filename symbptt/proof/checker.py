@@ -29,8 +29,12 @@ LIMIT = 300.0
 """Seconds of the processor that one file may take."""
 PATIENCE = 4
 """How many times as long it may take by the clock, where other work holds the processor."""
+ANSWER = 10.0
+"""Seconds of the processor that Coq may take to say its version."""
 CERTIFICATE = 20_000_000
 """The most bytes of a certificate."""
+SHOWN = 200
+"""The most characters of a path that a message repeats."""
 
 CLASSICAL = frozenset({"propositional_extensionality", "functional_extensionality_dep",
                        "constructive_indefinite_description"})
@@ -91,27 +95,38 @@ def coqc() -> str:
     found = shutil.which("coqc")
     if found is None:
         raise CheckerError(MISSING)
-    return found
+    return os.path.abspath(found)
 
 
 def version() -> str:
     """The version of Coq, as it says itself.
 
     Raises:
-        CheckerError: there is no Coq.
+        CheckerError: there is no Coq, or it does not say.
     """
-    done = _run([coqc(), "--version"], Path.cwd(), 60)
+    command = [coqc(), "--version"]
+    try:
+        done = _run(command, FOLDER, ANSWER)
+    except TimeoutError as error:
+        raise CheckerError(f"{' '.join(command)}: {error}") from None
+    if done.returncode or not done.stdout.strip():
+        raise CheckerError(f"{' '.join(command)} tells no version: {_last(done.stderr) or 'it says nothing'}")
     return " ".join(done.stdout.split()[:6]).removesuffix(" compiled")
 
 
 def _run(command: list[str], folder: Path, limit: float) -> subprocess.CompletedProcess[str]:
-    """Run a command in its own process group, which ends with it.
+    """Run a command in its own process group, which ends with it. One that fails and says nothing is given words.
 
     Raises:
+        CheckerError: it cannot be run.
         TimeoutError: it took longer than the limit.
     """
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          encoding="utf-8", errors="replace", process_group=0) as process:
+    try:
+        started = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   encoding="utf-8", errors="replace", process_group=0)
+    except OSError as error:
+        raise CheckerError(f"{error.filename or command[0]}: cannot be run: {error.strerror or error}") from None
+    with started as process:
         _bound(process.pid, limit)
         try:
             out, err = process.communicate(timeout=limit * PATIENCE)
@@ -124,6 +139,10 @@ def _run(command: list[str], folder: Path, limit: float) -> subprocess.Completed
             raise
     if process.returncode == -signal.SIGXCPU:
         raise TimeoutError(f"not done after {limit:g} s")
+    if process.returncode and not err.strip():
+        status = process.returncode
+        end = f"ends with status {status}" if status > 0 else f"is ended by signal {-status}"
+        err = f"{command[0]} says nothing and {end}"
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
@@ -142,10 +161,12 @@ def sources() -> list[Path]:
 
 
 def cache() -> Path:
-    """Where compiled files are kept: $SYMBPTT_CACHE, or a folder of the user's cache."""
+    """Where compiled files are kept: $SYMBPTT_CACHE, or a folder of the user's cache; Coq is run in other folders, so
+    that the path is absolute.
+    """
     given = os.environ.get("SYMBPTT_CACHE")
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(given) if given else home / "symbptt"
+    return (Path(given) if given else home / "symbptt").absolute()
 
 
 def library() -> Path:
@@ -159,30 +180,51 @@ def library() -> Path:
     for path in files:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     place = cache() / "coq" / digest.hexdigest()[:16]
-    if place.is_dir():
-        return place
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        staged = Path(tempfile.mkdtemp(dir=place.parent, prefix=".building-"))
-    except OSError as error:
-        raise CheckerError(f"{place.parent}: the library cannot be compiled there: {error.strerror or error}") from None
-    try:
-        for path in files:
-            shutil.copyfile(path, staged / path.name)
+        if not _complete(place, files):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            staged = Path(tempfile.mkdtemp(dir=place.parent, prefix=".building-"))
             try:
-                done = _run([coqc(), "-q", "-w", "none", "-Q", ".", "symbptt", path.name], staged, LIMIT)
-            except TimeoutError as error:
-                raise CheckerError(f"the library does not compile: {path.name}: {error}") from None
-            if done.returncode:
-                raise CheckerError(f"the library does not compile: {path.name}: {_last(done.stderr)}")
-        try:
-            staged.rename(place)
-        except OSError:
-            if not place.is_dir():
-                raise
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
+                for path in files:
+                    _compile(path, staged)
+                _exchange(staged, place, files)
+            finally:
+                shutil.rmtree(staged, ignore_errors=True)
+    except OSError as error:
+        shown = str(place.parent) if len(str(place.parent)) <= SHOWN else f"{str(place.parent)[:SHOWN]}…"
+        raise CheckerError(f"{shown}: the library cannot be compiled there: {error.strerror or error}") from None
     return place
+
+
+def _compile(path: Path, folder: Path) -> None:
+    """Compile a file of the library in a folder that holds those before it."""
+    shutil.copyfile(path, folder / path.name)
+    try:
+        done = _run([coqc(), "-q", "-w", "none", "-Q", ".", "symbptt", path.name], folder, LIMIT)
+    except TimeoutError as error:
+        raise CheckerError(f"the library does not compile: {path.name}: {error}") from None
+    if done.returncode:
+        raise CheckerError(f"the library does not compile: {path.name}: {_last(done.stderr)}")
+    if not _complete(folder, [path]):
+        raise CheckerError(f"the library does not compile: {path.name}: {coqc()} reports no error, but writes no "
+                           f"{path.stem}.vo")
+
+
+def _complete(place: Path, files: Iterable[Path]) -> bool:
+    """Whether a folder holds what these files are compiled to."""
+    compiled = (place / f"{path.stem}.vo" for path in files)
+    return place.is_dir() and all(path.is_file() and path.stat().st_size for path in compiled)
+
+
+def _exchange(staged: Path, place: Path, files: Iterable[Path]) -> None:
+    """Put a compiled library in its place, unless another process has done so; what lies there unfinished goes."""
+    try:
+        if place.is_dir() and not _complete(place, files):
+            shutil.rmtree(place)
+        staged.rename(place)
+    except OSError:
+        if not _complete(place, files):
+            raise
 
 
 def check(text: str, limit: float = LIMIT) -> Verdict:
