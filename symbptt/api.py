@@ -16,6 +16,7 @@ from symbptt.expr.protocol import print_latex
 from symbptt.expr.to_sympy import to_sympy
 from symbptt.model import functions
 from symbptt.model.depth import TooLarge
+from symbptt.model.files import readable
 from symbptt.model.from_sympy import Family, family, function, loss, model, softmax
 from symbptt.model.locate import InputError
 from symbptt.model.masked import masked
@@ -294,12 +295,12 @@ def replay(source: str | Path) -> tuple[ProvedStatement, ...]:
     speaks of the definitions in its proof.
 
     Raises:
-        OSError: the file cannot be read.
+        OSError: the file cannot be read, or is a named pipe or a device.
         RecordError: it is not of the form; the message says where.
         Refused: the kernel refuses a proof; the message names theorem, step and rule.
     """
     text = isinstance(source, str) and source.lstrip().startswith("{")
-    return record.replayed(str(source) if text else record.opened(Path(source)))
+    return record.replayed(str(source) if text else record.opened(readable(Path(source))))
 
 
 def check(proof: Proof | ProvedStatement) -> Theorem:

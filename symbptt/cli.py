@@ -14,6 +14,7 @@ from symbptt import api
 from symbptt.cli_emit import ModelAnywhere, asked
 from symbptt.cli_values import folder_of, number_of_steps, number_of_uses, place
 from symbptt.model.depth import too_deep
+from symbptt.model.files import readable
 from symbptt.proof import record
 from symbptt.proof.checker import CERTIFICATE, CheckerError
 from symbptt.proof.vernacular import foreign
@@ -269,7 +270,7 @@ def judge(text: str, model: api.Model | None, own: str | None = None) -> None:
 def certificate(file: str, source: str | None) -> None:
     """Let Coq check a certificate."""
     try:
-        text = record.opened(Path(file), CERTIFICATE)
+        text = record.opened(readable(Path(file)), CERTIFICATE)
     except OSError as error:
         refuse(f"{file}: cannot be read: {error.strerror or error}")
     except api.RecordError as error:
@@ -294,7 +295,7 @@ UNCHECKED = "Not checked: what the file says of Coq. symbptt certificate FILE.v 
 def replay(file: str, target: str) -> None:
     """Replay the proofs in FILE, which `symbptt prove --format json` wrote; nothing is derived."""
     try:
-        written = record.opened(Path(file))
+        written = record.opened(readable(Path(file)))
         found = record.replayed(written)
         claimed = ["", UNCHECKED] if record.claims(written) else []
         lines = [*targets.replayed(found), *claimed] if target == "text" else [json.dumps([

@@ -551,3 +551,33 @@ def test_a_file_that_is_no_certificate_for_its_length_is_refused(tmp_path: Path)
     result = run("certificate", str(path))
     assert result.exit_code == 2
     assert "longer than 20,000,000 bytes" in result.output
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+@pytest.mark.parametrize("command", ["validate", "derive", "replay", "certificate"])
+def test_a_named_pipe_is_refused(command: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    # Whoever opens the pipe waits for a writer: another process, which can be ended.
+    done = subprocess.run([sys.executable, "-m", "symbptt", command, str(tmp_path / "pipe")], check=False, timeout=30,
+                          capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "cannot be read: it is a named pipe, not a regular file" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
+def test_a_device_is_refused_and_a_folder_is_one() -> None:
+    assert "it is a device, not a regular file" in run("validate", "/dev/zero").output
+    assert "Is a directory" in run("validate", "/dev").output
+    with pytest.raises(OSError, match="it is a device"):
+        symbptt.replay("/dev/zero")
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no folder of open files")
+def test_what_a_pipe_gives_to_the_process_is_read(tmp_path: Path) -> None:
+    record = run("prove", "linear", "--format", "json").output
+    for arguments, given in ((["validate", "/dev/stdin"], source_text("linear")), (["replay", "/dev/stdin"], record),
+                             (["replay", "/dev/fd/0"], record)):
+        done = subprocess.run([sys.executable, "-m", "symbptt", *arguments], check=False, input=given,
+                              capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")

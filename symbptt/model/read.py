@@ -18,6 +18,7 @@ from symbptt.expr.shape import shape_text
 from symbptt.model import locate
 from symbptt.model.checks import names_once
 from symbptt.model.depth import too_deep
+from symbptt.model.files import readable
 from symbptt.model.language import read_assumption, read_equation, read_loss, read_shape, same_time
 from symbptt.model.locate import Document, InputError, read_toml
 from symbptt.model.names import (
@@ -96,7 +97,7 @@ def loads(text: str, filename: str = "<text>") -> Model:
 def _file_text(source: str | Path) -> str:
     file = str(source)
     try:
-        with Path(source).open("rb") as stream:
+        with readable(Path(source)).open("rb") as stream:
             content = stream.read(LARGEST + 1)
     except FileNotFoundError:
         names = library()
