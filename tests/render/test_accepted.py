@@ -207,11 +207,27 @@ SILENT = {"nothing": "exit 0", "a version": f'[ "$1" = --version ] && echo "{VER
           "only that there are no axioms": "for k in 1 2 3 4 5 6 7 8 9; do echo Closed under the global context; done"}
 
 
+PRETENDS = f"""[ "$1" = --version ] && echo "{VERSION}"
+for last; do case "$last" in *.v) echo compiled > "${{last%.v}}.vo";; esac; done
+"""
+"""What a checker does that seems to compile the library."""
+
+
+@pytest.mark.parametrize("script", SILENT)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_checker_that_compiles_nothing_is_none(command: str, script: str, tmp_path: Path,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    planted(tmp_path, SILENT[script], monkeypatch)
+    done = said(command, tmp_path)
+    assert done.exit_code == 2
+    assert ("tells no version" if script == "nothing" else "writes no matrices.vo") in done.stderr
+
+
 @pytest.mark.parametrize("script", SILENT)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_checker_that_proves_nothing_is_not_believed(command: str, script: str, tmp_path: Path,
                                                        monkeypatch: pytest.MonkeyPatch) -> None:
-    planted(tmp_path, SILENT[script], monkeypatch)
+    planted(tmp_path, PRETENDS + SILENT[script], monkeypatch)
     done = said(command, tmp_path)
     assert done.exit_code == 1
     assert "the certificate is refused: what the theorems rest on cannot be read" in done.stderr
