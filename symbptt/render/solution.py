@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from symbptt.bptt.closed import ClosedForm
-from symbptt.derivation import Derivation, Line
+from symbptt.derivation import Derivation, Kind, Line
 from symbptt.expr.build import children, rebuild
 from symbptt.expr.index import Index, T, index, t
 from symbptt.expr.nodes import (
@@ -151,10 +151,13 @@ def proof(d: Derivation) -> Section | None:
     if d.induction is None or d.closed is None:
         return None
     found = d.induction
-    given = references(*(d.line("adjoint", v.name) for v in d.closed.carried))
+    carried = {v.name for v in d.closed.carried}
+    at_last = any(e.last for q in d.of_kind("boundary") if q.name in carried for e in q.edges)
+    kinds: tuple[Kind, ...] = ("boundary", "adjoint") if at_last else ("adjoint",)
+    given = references(*(q for q in d.of_kind(*kinds) if q.name in carried))
     number = references(*d.of_kind("closed"))
     return Section("proof", (
-        paragraph("proof", closed=number, recursion=given),
+        paragraph("proof_at_last" if at_last else "proof", closed=number, recursion=given),
         paragraph("base", left=Formula(found.base[0])), _chain(d, *found.base),
         paragraph("hypothesis"), Display(found.hypothesis[0], (Relation(found.hypothesis[1]),)),
         paragraph("step"), _chain(d, *found.step),

@@ -223,6 +223,10 @@ ENGLISH = Language(
         "proof_more": "Equation {closed} holds for every number of steps. The proof goes downwards in time, with "
                       "the recursion of equations {recursion} in the form that holds at every step because "
                       "gradients beyond the last one are zero.",
+        "proof_at_last": "Equation {closed} holds for every number of steps. The proof goes downwards in time, with "
+                         "the recursion of equations {recursion} in the form that holds at every step: gradients "
+                         "beyond the last one are zero, and so is, before the last one, what a loss at the last "
+                         "step sends.",
         "base": "Base. One step beyond the last, both sides of the statement about {left} are zero:",
         "hypothesis": "Hypothesis. One step later the statement holds:",
         "step": "Step. Then it holds here:",

@@ -206,6 +206,8 @@ SAID = {
     "models/last_loss.toml": ["Before the last step, L depends on hₜ only through hₜ₊₁.",
                               "(1 ≤ t ≤ T−1) What oₜ contributes is zero here, as equation (5) says. L depends on",
                               "∂L/∂oₜ hₜ⊤ What oₜ contributes is zero for 1 ≤ t ≤ T−1, as equation (5) says."],
+    "models/last_and_mean.toml": ["the recursion of equations (8) and (9) in the form that holds at every step: gradients "
+                                  "beyond the last one are zero, and so is, before the last one, what a loss at the"],
     "models/nested.toml": ["γ, a constant scalar other than zero"],
     "documents/feedforward.toml": ["nothing recurs and there is nothing to unroll",
                                    "Nothing that L counts is computed from unused",
