@@ -206,8 +206,6 @@ SAID = {
     "models/last_loss.toml": ["Before the last step, L depends on hₜ only through hₜ₊₁.",
                               "(1 ≤ t ≤ T−1) What oₜ contributes is zero here, as equation (5) says. L depends on",
                               "∂L/∂oₜ hₜ⊤ What oₜ contributes is zero for 1 ≤ t ≤ T−1, as equation (5) says."],
-    "models/last_and_mean.toml": ["the recursion of equations (8) and (9) in the form that holds at every step: gradients "
-                                  "beyond the last one are zero, and so is, before the last one, what a loss at the"],
     "models/nested.toml": ["γ, a constant scalar other than zero"],
     "documents/feedforward.toml": ["nothing recurs and there is nothing to unroll",
                                    "Nothing that L counts is computed from unused",
@@ -247,6 +245,8 @@ SAID = {
     "models/masked_mean.toml": ["The number of the steps that a mask keeps is (3) M = Σ_{t=1}^{T} mₜ",
                                 "counts at the steps where the mask mₜ is one", "mₜ ∈ ℝ, a mask"],
     "models/last_and_mean.toml": ["The loss SE(h_T, u_T) counts at the last step alone.",
+                                  "the recursion of equations (8) and (9) in the form that holds at every step: "
+                                  "gradients beyond the last one are zero, and so is, before the last one, what a loss",
                                   "At the last step, the loss SE(h_T, u_T) reads h_T itself.",
                                   "Before the last step, no loss reads hₜ itself: (6) ∂⁺L/∂hₜ = 0"],
     "models/lag_two.toml": ["(t = T−1 ≥ 1)", "Before the first step h₀ and h₋₁ are given as well."],
