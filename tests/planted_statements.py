@@ -220,6 +220,10 @@ SENTENCES = {
     "a file of others": ("From symbptt Require Import cheat.", "only the library"),
     "a file by its name": ("Require Import cheat.", "no certificate needs"),
     "an import": ("Import cheat.", "no certificate needs"),
+    "another name in a lemma": ("Lemma good (n : nat) : True with is_grad (n : nat) : False.\nProof.\nexact I.\nQed.",
+                                "one name"),
+    "another name in a recursion": ("Fixpoint run (n : nat) := match n with O => n | S k => mulmx k end "
+                                    "with mulmx (n : nat) := n.", "one name"),
     "a notation for a sign": ('Local Notation "a + b" := (a).', "string"),
     "a global notation": ("Notation tanh := id.", "no certificate needs"),
     "an infix": ("Infix plus := minus.", "Infix"),

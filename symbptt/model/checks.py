@@ -27,7 +27,7 @@ from symbptt.expr.nodes import (
 )
 from symbptt.expr.shape import ShapeError, described, shape_text
 from symbptt.expr.walk import visit
-from symbptt.model.functions import LOSSES, VECTOR_FUNCTIONS
+from symbptt.model.functions import LOSSES, VECTOR_FUNCTIONS, slopes
 from symbptt.model.notation import Name, called, change, split
 from symbptt.model.parts import Equation, LossTerm, ModelError, Parts, initial_name
 
@@ -128,8 +128,8 @@ def _printed_apart(model: Parts) -> None:
     """Refuse two names that print as one: W1 and W_1, h_1 beside the family h, sigma beside sigmoid, dW beside W."""
     printed = dict(SIGNS)
     trees = [*(e.right for e in (*model.equations, *model.computed)), *(term.loss for term in model.losses)]
-    applied = dict.fromkeys(str(e.args[0]) for tree in trees for e in visit(tree) if isinstance(e, Apply | Loss))
-    printed |= {called(f): f"the function or loss {f}" for f in applied}
+    applied = [str(e.args[0]) for tree in trees for e in visit(tree) if isinstance(e, Apply | Loss)]
+    printed |= {called(f): f"the function or loss {f}" for f in (*applied, *map(str, slopes(applied)))}
     for name, table in model.tables.items():
         shown = split(name)
         if shown in printed:

@@ -6,15 +6,16 @@ write it, in the output y = φ(z) where that is shorter: tanh' = 1 - y∘y. A ro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import sympy
-from sympy import Expr, Rational
+from sympy import Expr, MatrixSymbol, Rational, Symbol
 
 from symbptt.expr.build import apply, hadamard, plus, scale, times, transpose
-from symbptt.expr.nodes import ONE, Diagonal, Hadamard, Identity, Matrix, Ones, Zero
+from symbptt.expr.nodes import ONE, Apply, Diagonal, Hadamard, Identity, Matrix, Ones, Zero
+from symbptt.expr.walk import visit
 
 Slope: TypeAlias = Callable[[Matrix, Matrix], Matrix]
 
@@ -104,6 +105,15 @@ VECTOR_FUNCTIONS: dict[str, VectorFunction] = {
 ENTRYWISE = FUNCTIONS | SLOPES
 CALLABLE = (*FUNCTIONS, *VECTOR_FUNCTIONS)
 """What an equation may call, beside identity, concat and dot."""
+
+
+def slopes(functions: Iterable[str]) -> Iterator[str]:
+    """The functions of which derivatives of these are made."""
+    z = MatrixSymbol("z", Symbol("n", positive=True, integer=True), ONE)
+    for name in dict.fromkeys(functions):
+        if name in ENTRYWISE or name in VECTOR_FUNCTIONS:
+            slope = ENTRYWISE[name].slope if name in ENTRYWISE else VECTOR_FUNCTIONS[name].jacobian
+            yield from (str(e.args[0]) for e in visit(slope(z, apply(name, z))) if isinstance(e, Apply))
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,10 @@ def split(name: str) -> Name:
     return Name(base, tuple(subscripts))
 
 
-PRINTED = {"sigmoid": "sigma", "softmax_cross_entropy": "CE", "squared_error": "SE", "l": "ell"}
-"""Functions and losses that are printed by another name than their own."""
+PRINTED = {"sigmoid": "sigma", "relu": "ReLU", "leaky_relu": "LeakyReLU", "elu": "ELU", "silu": "SiLU",
+           "hard_tanh": "hardtanh", "log_softmax": "log", "softmax_cross_entropy": "CE", "squared_error": "SE",
+           "l": "ell"}
+"""Functions and losses that are printed by another name than their own, or begin with one."""
 
 
 def called(function: str) -> Name:

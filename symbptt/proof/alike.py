@@ -32,9 +32,11 @@ def alike(statements: Iterable[Basic]) -> str | None:
     printed: dict[Name, tuple[Basic, str]] = {}
     sizes: dict[Name, Symbol] = {}
     functions: dict[str, str] = {}
+    spoken: dict[Name, str] = {}
     for e in parts(statements):
         if isinstance(e, Str):
             shown = called(e.name)
+            spoken[shown] = e.name
             other = functions.setdefault("".join((shown.base, *shown.subscripts)).casefold(), e.name)
             if e.name in SIGNS or other != e.name:
                 return f"the function or loss {e.name} prints like another"
@@ -46,6 +48,9 @@ def alike(statements: Iterable[Basic]) -> str | None:
             first, other = printed.setdefault(name, (thing, words))
             if first != thing:
                 return f"{words} prints like {other}"
+    for shown, function in spoken.items():
+        if shown in printed and not isinstance(printed[shown][0], IndexVar):
+            return f"{printed[shown][1]} prints like the function or loss {function}"
     for name, size in sizes.items():
         if name in printed:
             return f"the size {size} prints like {printed[name][1]}"

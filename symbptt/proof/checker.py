@@ -41,7 +41,8 @@ CLASSICAL = frozenset({"propositional_extensionality", "functional_extensionalit
 """The three axioms of mathcomp-analysis: classical logic with choice."""
 
 ORIGIN = re.compile(r"(?:mathcomp\.)?(?:classical\.)?boolp\.|")
-ASKED = "".join(f"{line}.\n" for line in (*HEADER, "From checked Require certificate", "Set Printing Width 120"))
+ASKED = "".join(f"{line}.\n" for line in (*HEADER, "From checked Require certificate", "Set Printing Width 120",
+                                       "Set Printing Depth 1000000"))
 """The beginning of the file in which Coq is asked: by the notations of the library, and by none of the certificate."""
 
 STATED = re.compile(r"\s*((?:Lemma|Theorem|Definition) [A-Za-z_][\w']*)")
@@ -319,6 +320,8 @@ def _assumptions(folder: Path, compiled: Path, text: str, names: list[str],
     if not all(map(Path.is_file, places)):
         return "Coq does not tell what the theorems state"
     whole = [place.read_text(encoding="utf-8").strip() for place in places]
+    if any("..." in statement for statement in whole):
+        return "Coq does not print in full what the theorems state"
     return [(axioms[name], statement) for name, statement in zip(names, whole, strict=True)]
 
 

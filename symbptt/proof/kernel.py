@@ -342,12 +342,12 @@ def admit(definitions: Iterable[Definition]) -> Context:
     listed = tuple(definitions)
     require({*map(type, listed)} <= {Definition} and {type(x) for d in listed for x in (d.lo, d.hi)}
             <= {Index, type(None)}, "what is no Definition, or no range of one, is among them")
+    require(len({d.name for d in listed}) == len(listed), "a name is defined twice")
     places: dict[object, list[int]] = {}
     for number, d in enumerate(listed):
         _definable(d)
         same = places.setdefault(_head(d.left)[0], [])
-        require(all(_apart(d, listed[k]) for k in same) and all(d.name != other.name for other in listed[:number]),
-                "{}: {} is defined twice", d.name, d.left)
+        require(all(_apart(d, listed[k]) for k in same), "{}: {} is defined twice", d.name, d.left)
         same.append(number)
     for number, d in enumerate(listed):
         for node in visit(d.right):

@@ -157,6 +157,8 @@ def _record(s: Sentence, where: tuple[str, ...]) -> Iterator[Introduced]:
         yield Introduced(name, ("is", name), where, s.line, local=False)
     for part in filter(str.strip, match[3].split(";")):
         name = part.split(":")[0].strip()
+        if not re.fullmatch(r"[A-Za-z_][\w']*", name):
+            raise Astray(f"line {s.line}: a field is a name and its type: {part.strip()[:60]}")
         yield Introduced(name, ("is", name), where, s.line, local=False)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from unicodedata import category
 
 LIBRARY = ("matrices", "normal", "pairing", "tactics", "closed", "solved", "formal", "real")
 """The modules of the library."""
@@ -139,7 +140,7 @@ def foreign(text: str) -> str | None:
     """Why a text is no certificate at all; None where it may be one."""
     if not text.strip():
         return "the file is empty"
-    control = next((k for k, c in enumerate(text) if ord(c) < 32 and c not in "\n\t\r"), None)
+    control = next((k for k, c in enumerate(text) if category(c) in ("Cc", "Cf") and c not in "\n\t\r"), None)
     if control is not None:
         return f"line {_line(text, control)}: the character U+{ord(text[control]):04X} stands in no certificate"
     return None if re.search(r"\bTheorem\b", text) else "this is no certificate: it states no theorem"
@@ -209,6 +210,8 @@ def _outside(sentence: Sentence, depth: int) -> tuple[int, bool]:
         raise _refuse(sentence, "an assumption outside all sections is an axiom")
     if (first == "Local" and not NOTATION.fullmatch(text)) or (first == "Print" and not PRINT.fullmatch(text)):
         raise _refuse(sentence, "a sentence of a kind that no certificate needs")
+    if sentence.words.count("with") != sentence.words.count("match"):
+        raise _refuse(sentence, "a sentence introduces one name")
     if first in ("Definition", "Fixpoint", "Record") and ":=" not in text:
         raise _refuse(sentence, "a definition without a body")
     return depth + (first == "Section") - (first == "End"), False

@@ -26,6 +26,17 @@ def test_names_that_print_apart_are_fine(name: str) -> None:
     assert loads(changed('W_hh = "h, h"', f'W_hh = "h, h"\n{name} = "h, h"'))
 
 
+@pytest.mark.parametrize(("name", "call", "like"), [
+    ("sigma", "sigmoid", "sigmoid"), ("ReLU", "relu", "relu"), ("log", "log_softmax", "log_softmax"),
+    ("cos", "sin", "cos"), ("sigma", "softplus", "sigmoid"), ("dW_hx", "tanh", "the change of W_hx"),
+    ("dh", "tanh", "the change of h"), ("Sigma", "tanh", "the sign of a sum"), ("diag", "tanh", "diag")])
+def test_a_name_that_prints_like_a_function_a_change_or_a_sign_is_refused(name: str, call: str, like: str) -> None:
+    called = ("W_hx @ x + W_hh @ h[t-1]", f"{call}(W_hx @ x + W_hh @ h[t-1])")
+    assert loads(changed('W_hh = "h, h"', 'W_hh = "h, h"\nG = "h, h"', called))
+    with pytest.raises(InputError, match=f"{name} prints like .*{like}"):
+        loads(changed('W_hh = "h, h"', f'W_hh = "h, h"\n{name} = "h, h"', called))
+
+
 def test_digits_are_subscripts() -> None:
     with pytest.raises(InputError, match="W_1 prints like W1"):
         loads(changed('W_hh = "h, h"', 'W_hh = "h, h"\nW1 = "h, h"\nW_1 = "h, h"'))

@@ -551,9 +551,33 @@ ALIKE: dict[str, tuple[list[Any], int, int, str]] = {
     "a change of a member": ([*pair("h", "dh_0"), ["Index", 0], ["At", 2, 5], ["Tangent", 6]], 3, 7,
                              r"prints like .* dh"),
     "a diagonal": ([*pair("v", "w"), ["Str", "diag"], ["Apply", 5, 2]], 3, 6, "the function or loss diag prints like"),
+    "a letter and a function": ([*pair("v", "sigma"), ["Str", "sigmoid"], ["Apply", 5, 2], ["Plus", 6, 3]], 2, 7,
+                                "the letter sigma prints like the function or loss sigmoid"),
+    "a function and a loss": ([*pair("v", "w"), ["Str", "sigmoid"], ["Apply", 5, 2], ["Str", "sigma"], ["Loss", 7, 2],
+                               ["Multiple", 8, 6]], 3, 9, "prints like another"),
+    "a size and a letter": ([*pair("v", "n"), ["Scale", 1, 2]], 3, 5, "the size n prints like the letter n"),
     "functions": ([*pair("v", "w"), ["Str", "relu"], ["Apply", 5, 2], ["Str", "ReLU"], ["Apply", 7, 2], ["Plus", 6, 8]],
                   3, 9, "prints like another"),
 }
+
+
+ODD: dict[str, list[list[Any]]] = {
+    "ones in so many rows as a matrix": [["Integer", 0], ["MatrixSymbol", "r", 2, 0], ["Ones", 3, 0]],
+    "zeros in rows of a name": [["Str", "a"], ["Zero", 2, 2]],
+    "an identity of an index": [["Index", 3], ["Identity", 2]],
+    "a power of a sum as a time": [["IndexVar", "i"], ["IndexVar", "j"], ["Add", 2, 3], ["Integer", 1000],
+                                   ["Pow", 4, 5], ["Delta", 6, 2]],
+    "an argument of a loss before its first": [["MatrixSymbol", "v", 1, 0], ["Str", "l"], ["Loss", 3, 2],
+                                               ["Integer", -2], ["LossGradient", 4, 5]],
+}
+"""Rows that are made of what does not belong into their places."""
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_what_does_not_belong_into_a_place_is_refused(kind: str) -> None:
+    nodes = [*LETTER, *ODD[kind]]
+    with pytest.raises(RecordError, match=r"nodes\[\d+\]: no \w+ can be made of this"):
+        replayed(claimed(nodes, 0, 0))
 
 
 @pytest.mark.parametrize("kind", ALIKE)
