@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -223,8 +223,13 @@ class Derivation:
             options: those of `symbptt emit`, such as layout="BTD"; docs/programs.md has all of them.
 
         Raises:
-            ValueError: there is no such target or value, or the target or the model leaves no room for an option.
+            ValueError: there is no such target, option or value, or the target or the model leaves no room for an
+                option.
         """
+        known = [field.name for field in fields(Options)]
+        unknown = [name for name in options if name not in known]
+        if unknown:
+            raise ValueError(f"there is no option {unknown[0]}; there are {', '.join(known)}")
         chosen = Options(**options)
         record = self.record if chosen.mask is None else _derived_with_mask(self.model, chosen.mask)
         return targets.render(record, target, options=chosen)

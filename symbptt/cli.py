@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from symbptt import api
 from symbptt.cli_emit import ModelAnywhere, asked
-from symbptt.cli_values import folder_of, number_of_steps, number_of_uses, place
+from symbptt.cli_values import folder_of, number_of_steps, number_of_uses, place, place_of_certificate
 from symbptt.model.depth import too_deep
 from symbptt.model.files import readable
 from symbptt.proof import record
@@ -188,7 +188,7 @@ def derive(model: str, steps: int | None, target: str, lang: str, truncate: int 
 @click.option("--brief", is_flag=True, help="What is given and what is proved, without the proofs.")
 @output_option
 @json_option
-@click.option("--certificate", "certificate_file", type=click.Path(), callback=place, metavar="FILE.v",
+@click.option("--certificate", "certificate_file", type=click.Path(), callback=place_of_certificate, metavar="FILE.v",
               help="Write a certificate for Coq instead, for every T and every truncation; with --check and "
                    "--format, beside the document.")
 @check_option
@@ -200,9 +200,13 @@ def prove(model: str, steps: int | None, truncate: int | None, no_limit: bool, t
     in one theorem that has an equation for each t.
     """
     chosen = click.get_current_context().get_parameter_source("target") is not ParameterSource.DEFAULT
-    if certificate_file is not None and not (checking and (chosen or output is not None)):
-        certify(model, certificate_file, checking, truncate)
-        return
+    if certificate_file is not None:
+        if as_json or brief or (not checking and (chosen or output is not None)):
+            raise click.UsageError("--certificate writes a certificate instead of the proofs; leave --json and --brief "
+                                   "out, and --format and -o but for --check, which writes both")
+        if not (chosen or output is not None):
+            certify(model, certificate_file, checking, truncate)
+            return
     if (as_json or brief) and (chosen or as_json == brief):
         raise click.UsageError("--json and --brief are short forms of their own; leave --format out, or them")
     if checking and (as_json or brief):

@@ -50,6 +50,13 @@ def place(_context: click.Context, _parameter: click.Parameter, value: str | Non
     return None if value in (None, "-") else Path(value)
 
 
+def place_of_certificate(context: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
+    """The file to write, None where none is asked for; standard output is for proofs and verdicts."""
+    if value == "-":
+        raise click.BadParameter("a certificate is written to a file; name one")
+    return place(context, parameter, value)
+
+
 def folder_of(_context: click.Context, _parameter: click.Parameter, value: str) -> Path:
     """The folder to write into, or a usage error that says what would be right."""
     if value in ("", "-"):

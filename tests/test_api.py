@@ -234,3 +234,8 @@ def test_a_recursion_is_stated_for_the_steps_at_which_it_holds(terms: str, form:
     assert str(found) == form
     assert str(found.hi) == ("T" if ends else "T - 1")
     assert str(d.recursion("h").hi) == "T"
+
+
+def test_an_option_of_no_target_is_named() -> None:
+    with pytest.raises(ValueError, match="there is no option layouts; there are layout, weights, dtype"):
+        symbptt.derive("linear").to_code("numpy", layouts="BTD")

@@ -581,3 +581,15 @@ def test_what_a_pipe_gives_to_the_process_is_read(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-m", "symbptt", *arguments], check=False, input=given,
                               capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("--certificate", "-"), "a certificate is written to a file"),
+    *((("--certificate", "cell.v", *more), "--certificate writes a certificate instead of the proofs")
+      for more in (("-o", "proofs.txt"), ("--brief",), ("--json",), ("--format", "json"), ("--brief", "--check")))])
+def test_a_certificate_is_no_document(arguments: tuple[str, ...], words: str, tmp_path: Path,
+                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("prove", "linear", *arguments)
+    assert (result.exit_code, list(tmp_path.iterdir())) == (2, [])
+    assert words in " ".join(result.stderr.split())
