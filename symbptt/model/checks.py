@@ -28,7 +28,7 @@ from symbptt.expr.nodes import (
 from symbptt.expr.shape import ShapeError, described, shape_text
 from symbptt.expr.walk import visit
 from symbptt.model.functions import LOSSES, VECTOR_FUNCTIONS, slopes
-from symbptt.model.notation import Name, called, change, split
+from symbptt.model.notation import SIGNS, Name, called, change, split
 from symbptt.model.parts import Equation, LossTerm, ModelError, Parts, initial_name
 
 STATABLE = (MatrixSymbol, At, Plus, Times, Hadamard, Apply, Scale, Multiple, Transpose, Zero, Ones, Identity, Block)
@@ -115,13 +115,6 @@ def _names_once(model: Parts) -> None:
     tables = ("parameters", "inputs", "targets", "states", "static", "constants")
     declared = {table: [symbol.name for symbol in getattr(model, table)] for table in tables}
     names_once(declared, [equation.name for equation in model.equations])
-
-
-SIGNS = {Name("L"): "the objective L", Name("I"): "the identity matrix I", Name("t"): "the time t",
-         Name("T"): "the number of steps T", Name("Sigma"): "the sign of a sum", Name("Pi"): "the sign of a product",
-         Name("diag"): "diag, which makes a diagonal matrix", Name("prod"): "prod, the chain rule",
-         Name("max"): "max, the larger of two numbers"}
-"""What documents print and no name may look like."""
 
 
 def _printed_apart(model: Parts) -> None:

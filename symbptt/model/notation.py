@@ -39,6 +39,12 @@ def split(name: str) -> Name:
     return Name(base, tuple(subscripts))
 
 
+SIGNS = {Name("L"): "the objective L", Name("I"): "the identity matrix I", Name("t"): "the time t",
+         Name("T"): "the number of steps T", Name("Sigma"): "the sign of a sum", Name("Pi"): "the sign of a product",
+         Name("diag"): "diag, which makes a diagonal matrix", Name("prod"): "prod, the chain rule",
+         Name("max"): "max, the larger of two numbers"}
+"""What documents print and no name may look like."""
+
 PRINTED = {"sigmoid": "sigma", "relu": "ReLU", "leaky_relu": "LeakyReLU", "elu": "ELU", "silu": "SiLU",
            "hard_tanh": "hardtanh", "log_softmax": "log", "softmax_cross_entropy": "CE", "squared_error": "SE",
            "l": "ell"}

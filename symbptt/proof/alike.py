@@ -15,13 +15,10 @@ from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.index import Index, IndexVar
 from symbptt.expr.nodes import At, Node, Scale, Tangent
-from symbptt.model.notation import Name, called, change, split
+from symbptt.model.notation import SIGNS, Name, called, change, split
 from symbptt.proof.statement import Proof
 
-GIVEN = {Name("L"): "the objective L", Name("I"): "the identity matrix I", Name("T"): "the number of steps T",
-         Name("t"): "the time t"}
-"""Names that letters and constants do not have."""
-SIGNS = {"diag", "max", "prod", "concat", "CE", "SE"}
+OPERATORS = {"diag", "max", "prod", "concat", "CE", "SE"}
 """What is printed before parentheses and is no function or loss of this name."""
 LOWERED = frozenset("aehijklmnoprsuvx")
 """The index variables that stand below the line in plain text, so that h at i is not h_i."""
@@ -38,13 +35,13 @@ def alike(statements: Iterable[Basic]) -> str | None:
             shown = called(e.name)
             spoken[shown] = e.name
             other = functions.setdefault("".join((shown.base, *shown.subscripts)).casefold(), e.name)
-            if e.name in SIGNS or other != e.name:
+            if e.name in OPERATORS or other != e.name:
                 return f"the function or loss {e.name} prints like another"
         elif isinstance(e, Scale):
             sizes |= {split(s.name): s for s in e.args[0].free_symbols if s.is_positive}
         for name, thing, words in _named(e):
-            if name in GIVEN and not isinstance(thing, IndexVar):
-                return f"{words} prints like {GIVEN[name]}"
+            if name in SIGNS and not isinstance(thing, IndexVar):
+                return f"{words} prints like {SIGNS[name]}"
             first, other = printed.setdefault(name, (thing, words))
             if first != thing:
                 return f"{words} prints like {other}"
