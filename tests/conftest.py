@@ -1,6 +1,7 @@
 """What all tests share. Every law is tried on every model file: the built-in ones and those of tests/data/models."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Generator
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,22 @@ in them alone, and no function but those of activations, each of which has tests
 """
 TRIED = [pytest.param(path, marks=pytest.mark.slow, id=name) if name in HEAVY else pytest.param(path, id=name)
          for name, path in FILES.items()]
+
+MAY_BE_SKIPPED = ("nothing recurs", "no ")
+"""How reasons begin for which a test may be skipped where everything is installed: the model or the system has no such
+thing. Any other skipped test is a failure there.
+"""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and os.environ.get("SYMBPTT_CI") and not hasattr(report, "wasxfail"):
+        place, line, reason = report.longrepr
+        if not reason.removeprefix("Skipped: ").startswith(MAY_BE_SKIPPED):
+            report.outcome, report.longrepr = "failed", f"{place}:{line}: {reason}, and nothing may be missing here"
+    return report
+
 
 loaded = cache(load)
 derived = cache(derive)

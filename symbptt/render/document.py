@@ -60,10 +60,10 @@ EXACT = 10 ** 12
 """Numbers from here on are given by a power of ten."""
 NARROW = 30
 """A left side that leaves less room stands above the right ones."""
-MOST, BEGINNING, LONG = 60, 8, 30
-"""Of a display of more lines than the first, each formula is cut after as many as the second if it is longer than the
-third.
-"""
+MOST, BEGINNING = 60, 8
+"""A formula of more lines than the first is cut after as many as the second."""
+CUTS = ((MOST, 30), (2 * MOST, BEGINNING + 2))
+"""In a display of more lines than a pair's first, so is a formula of more lines than its second."""
 SHORT = 3
 """Up to so many members of a family are listed; more are written with dots."""
 
@@ -225,8 +225,9 @@ class Writer:
                 self._relation(r, w, beside, width, most))]
 
         made = written(MOST)
-        if len(made) > MOST:
-            made = written(BEGINNING)
+        for enough, most in CUTS:
+            if len(made) > enough:
+                made = written(most)
         first = made[0]
         if d.goes_on:
             made[0] = replace(first, left=" " * (0 if self._alone(d.left) else self.layout.measure(d.left)))
@@ -298,7 +299,7 @@ class Writer:
 
     def _shortened(self, lines: list[str], most: int) -> list[str]:
         """The beginning of a formula that no one would read, and how many lines it goes on."""
-        if len(lines) <= max(most, LONG):
+        if len(lines) <= most:
             return lines
         more = f"[{self.language.sentences['more_lines'].format(number=len(lines) - BEGINNING)}]"
         return [*lines[:BEGINNING], f"{self.symbols.dots} {self.form.note.format(more).strip()}"]

@@ -1,10 +1,11 @@
 """Modules with options: each against the equations as written, through an interface that undoes the options."""
 
 import contextlib
+import importlib.util
 import itertools
 import re
-import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -125,10 +126,9 @@ def pass_ruff_and_mypy(place: Path) -> None:
     for tool, *arguments in (("ruff", "check", "--isolated", "--line-length", "120"),
                              ("ruff", "check", "--config", str(clean), "--no-cache"),
                              ("mypy", "--strict", "--config-file=", f"--cache-dir={place / 'cache'}")):
-        found = shutil.which(tool)
-        if found is None:
+        if importlib.util.find_spec(tool) is None:
             pytest.skip(f"{tool} is not installed")
-        done = subprocess.run([found, *arguments, str(place)], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-m", tool, *arguments, str(place)], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr
 
 
