@@ -6,6 +6,8 @@
     print(d.to_text())
 """
 
+from typing import Any
+
 from symbptt.api import (
     Accepted,
     CheckerError,
@@ -37,6 +39,17 @@ from symbptt.api import (
     source_text,
     to_sympy,
 )
+
+__version__: str
+"""The version of symbptt, as installed."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":  # read when it is asked for, since that takes longer than what else is imported here
+        from symbptt.render.target import release
+        return release()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Accepted",

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from symbptt.cli_values import number_of_uses
 from symbptt.model.read import library
 from symbptt.program.options import AUTO, MASK, PLAIN, Options
 
@@ -27,7 +28,7 @@ ASKED = (
     click.option("--mask", metavar="[NAME]", is_flag=False, flag_value=MASK,
                  help="Sequences of different lengths, padded at the end: data holds a mask (T, B) under this name, "
                       f"without NAME, {MASK}."),
-    click.option("--truncate", metavar="INTEGER", type=click.IntRange(min=1),
+    click.option("--truncate", metavar="INTEGER", callback=number_of_uses,
                  help="Gradients truncated to so many uses of the weights."),
     click.option("--checkpoint", metavar="[STEPS]", is_flag=False, flag_value=AUTO,
                  help="Keep states between segments of so many steps alone, and compute the others again for the "

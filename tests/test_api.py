@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from importlib import resources
+from importlib import metadata, resources
 from pathlib import Path
 
 import pytest
@@ -43,6 +43,19 @@ term = "l(o, y)"
 @pytest.fixture(scope="module")
 def linear() -> symbptt.Derivation:
     return symbptt.derive("linear", T=3)
+
+
+def test_the_version_is_the_installed_one() -> None:
+    assert symbptt.__version__ == metadata.version("symbptt")
+    with pytest.raises(AttributeError, match="no_such"):
+        symbptt.no_such  # noqa: B018 - what is looked up is the test
+
+
+def test_documents_name_the_file_of_a_model_that_is_not_built_in() -> None:
+    text = symbptt.source_text("linear")
+    for name, word in (("linear", "linear"), ("mine", "mine.toml")):
+        document = symbptt.derive(symbptt.loads(text.replace('"linear"', f'"{name}"')), T=20).to_text()
+        assert f"symbptt prove {word} --T 20" in " ".join(document.split())
 
 
 def test_recursion_and_closed_form(linear: symbptt.Derivation) -> None:

@@ -337,8 +337,8 @@ def test_a_model_that_is_missing_is_asked_for(arguments: tuple[str, ...], words:
     (("--schedule", "loop", "--target", "numpy-textbook"), "--schedule is not for the target numpy-textbook"),
     (("--mask", "x"), "elman: --mask x: the mask cannot be called x: the model has a x already"),
     (("--mask", "1"), "--mask 1: '1' is not a name"),
-    (("--truncate", "0"), "0 is not in the range x>=1"),
-    (("--truncate", "two"), "'two' is not a valid integer"),
+    (("--truncate", "0"), "must be an integer ≥ 1, not '0'"),
+    (("--truncate", "two"), "must be an integer ≥ 1, not 'two'"),
 ])
 def test_options_that_cannot_be_followed_end_with_2(arguments: tuple[str, ...], words: str) -> None:
     result = run("emit", "elman", *arguments)

@@ -38,10 +38,13 @@ PLAIN = (
 
 
 class InputError(ValueError):
-    """What a person wrote is wrong. Its text is file:line:column: message; line and column count from 1."""
+    """What a person wrote is wrong. Its text is file:line:column: message; line and column count from 1.
 
-    def __init__(self, message: str, file: str, line: int = 1, column: int = 1) -> None:
-        super().__init__(f"{file}:{line}:{column}: {message}")
+    Both are 0, and left out of the text, where what is wrong is at no place in a file.
+    """
+
+    def __init__(self, message: str, file: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(f"{file}:{line}:{column}: {message}" if line else f"{file}: {message}")
         self.message, self.file, self.line, self.column = message, file, line, column
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, int, int]]:

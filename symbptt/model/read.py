@@ -67,6 +67,11 @@ def source_text(name: str) -> str:
     return (resources.files("symbptt.model") / "library" / f"{name}.toml").read_text(encoding="utf-8")
 
 
+def argument(model: Model) -> str:
+    """What names a model on the command line: its name where it is built in, else a file of its name."""
+    return model.name if model.name in library() and load(model.name) == model else f"{model.name}.toml"
+
+
 def load(source: str | Path) -> Model:
     """The built-in model of that name, or the model of the file at that path.
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from symbptt.model.depth import bounded
+from symbptt.model.read import argument
 from symbptt.model.spec import Model
 from symbptt.proof.axioms import Refused
 from symbptt.proof.checker import Checked, Verdict
@@ -114,7 +115,7 @@ def _items(found: Accepted) -> Iterator[Item]:
     theorems = say("coq_one_theorem") if count == 1 else say("coq_theorems", number=Count(count))
     yield Paragraph((say("coq_accepted", theorems=theorems, version=Verbatim(found.version)), say("coq_compared"),
                      say("coq_again")))
-    yield Code((f"symbptt prove {found.model.name} --certificate {found.file} --check",
+    yield Code((f"symbptt prove {argument(found.model)} --certificate {found.file} --check",
                 f"symbptt certificate {found.file}", f"sha256sum {found.file}", f"{found.digest}  {found.file}"))
     yield paragraph("coq_quoted", objective=Formula(OBJECTIVE),
                     **{place: Verbatim(text) for place, text in NOTATION.items()})

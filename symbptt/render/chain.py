@@ -14,6 +14,7 @@ from symbptt.expr.build import plus
 from symbptt.expr.index import Index, IndexVar, T, index, nonnegative, t
 from symbptt.expr.nodes import Adjoint, At, Chain, Direct, LossGradient, Sum
 from symbptt.expr.walk import substitute, visit
+from symbptt.model.read import argument
 from symbptt.render.forward import display
 from symbptt.render.outline import (
     OBJECTIVE,
@@ -93,7 +94,7 @@ def _not_written(d: Derivation, steps: int) -> Paragraph:
     said = [say("written_none", steps=Steps(steps))]
     if d.closed is not None:
         freely = " --no-limit" if steps * (steps + 1) // 2 > WORDS else ""
-        said.append(say("written_proved", command=Verbatim(f"symbptt prove {d.model.name} --T {steps}{freely}")))
+        said.append(say("written_proved", command=Verbatim(f"symbptt prove {argument(d.model)} --T {steps}{freely}")))
     return Paragraph(tuple(said))
 
 

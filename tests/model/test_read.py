@@ -11,7 +11,7 @@ from symbptt.expr.build import loss
 from symbptt.expr.index import index, t
 from symbptt.expr.nodes import At, Plus, Scale, Times
 from symbptt.model.locate import InputError
-from symbptt.model.read import LARGEST, library, load, loads, source_text
+from symbptt.model.read import LARGEST, argument, library, load, loads, source_text
 from symbptt.model.spec import Model
 
 LINEAR = source_text("linear")
@@ -82,7 +82,14 @@ def test_a_source_that_is_nothing(source: str, words: str) -> None:
     with pytest.raises(InputError) as caught:
         load(source)
     assert words in caught.value.message
-    assert (caught.value.file, caught.value.line, caught.value.column) == (source, 1, 1)
+    assert (caught.value.file, caught.value.line, caught.value.column) == (source, 0, 0)
+    assert str(caught.value) == f"{source}: {caught.value.message}"
+
+
+def test_the_word_for_a_model_on_the_command_line() -> None:
+    assert argument(load("lstm")) == "lstm"
+    assert argument(loads(source_text("lstm").replace('"lstm"', '"cell"'))) == "cell.toml"
+    assert argument(loads(source_text("lstm").replace('"mean"', '"sum"'))) == "lstm.toml"
 
 
 def test_unknown_built_in_text() -> None:
