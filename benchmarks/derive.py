@@ -18,6 +18,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import sympy
@@ -26,13 +27,17 @@ from sympy.core.basic import Basic
 from sympy.core.cache import clear_cache
 
 from symbptt import derive, load
-from symbptt.bptt.backward import sweep
+from symbptt.bptt.backward import sweep, template
+from symbptt.bptt.closed import solve
 from symbptt.bptt.unroll import unroll
 from symbptt.derive import prove
 from symbptt.expr.nodes import At, Node
 from symbptt.expr.walk import visit
+from symbptt.model.spec import Model
+from symbptt.proof.last import LastLoss
 
 LINEAR = load("linear")
+PROVED = ("linear", "elman", "lstm", "gru")
 
 
 def our_sweep(steps: int) -> None:
@@ -43,6 +48,13 @@ def our_sweep(steps: int) -> None:
 def our_derivation(steps: int) -> None:
     """Everything, with the theorems for every T."""
     derive(LINEAR, T=steps)
+
+
+def closed_form(model: Model) -> None:
+    """The theorem that the recursion equals the closed form, found and replayed."""
+    form = template(model)
+    prover = LastLoss(form, solve(form))
+    prover.proved("closed", prover.solution)
 
 
 def operators(steps: int) -> None:
@@ -127,11 +139,14 @@ def main() -> None:
         row = side_by_side({"sweep": lambda n=steps: our_sweep(n), "diff": lambda n=steps: nested_diff(n)}, 3)
         found[f"diff T={steps}"] = row
         print(f"T = {steps}: sweep, every gradient {row['sweep']:.2f}; SymPy .diff, W_hh alone {row['diff']:.1f}")
-    row = side_by_side({"every T": lambda: prove(LINEAR), "T = 100, every t": lambda: prove(LINEAR, 100)},
-                       options.repeat)
-    found["proof"] = row
-    for name, time_taken in row.items():
-        print(f"proofs, {name}: {time_taken:.1f}")
+    print("proofs, replayed: recursion = closed form for every T; the same for T = 100 with every t written out; all "
+          "theorems for every T")
+    for name in PROVED:
+        model = load(name)
+        row = side_by_side({"closed form": partial(closed_form, model), "T = 100": partial(prove, model, 100),
+                            "all": partial(prove, model)}, options.repeat)
+        found[f"proof {name}"] = row
+        print(f"{name:>6} {row['closed form']:>9.1f} {row['T = 100']:>9.1f} {row['all']:>9.1f}")
     if options.json is not None:
         options.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
