@@ -68,7 +68,8 @@ def _agree(what: str, found: Any, right: Any, terms: Any, limit: float = 1e-11) 
     apart, scale = float(np.max(np.abs(np.asarray(found) - right))) if fits else np.inf, float(np.max(terms))
     error = apart / scale if scale else apart and np.inf
     good = bool(error <= limit)
-    print(f"    {what:<40} {np.shape(found)!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
+    verdict = "ok" if good else "WRONG" if np.isfinite(scale) and np.all(np.isfinite(right)) else "not finite"
+    print(f"    {what:<40} {np.shape(found)!s:<14} {error:8.1e}  {verdict}")
     return good
 
 

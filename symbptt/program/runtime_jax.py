@@ -62,7 +62,8 @@ def _agree(what: str, found: Array, right: Array, least: float = 0.0, limit: flo
     scale = max(float(jnp.abs(right).max()), least)
     error = apart / scale if scale else apart and float("inf")
     good = error <= limit
-    print(f"    {what:<40} {found.shape!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
+    verdict = "ok" if good else "WRONG" if bool(jnp.isfinite(right).all()) else "not finite"
+    print(f"    {what:<40} {found.shape!s:<14} {error:8.1e}  {verdict}")
     return good
 
 

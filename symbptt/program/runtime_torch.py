@@ -61,7 +61,8 @@ def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0, limit: f
     scale = max(float(right.abs().max()), least)
     error = apart / scale if scale else apart and float("inf")
     good = error <= limit
-    print(f"    {what:<40} {tuple(found.shape)!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
+    verdict = "ok" if good else "WRONG" if bool(torch.isfinite(right).all()) else "not finite"
+    print(f"    {what:<40} {tuple(found.shape)!s:<14} {error:8.1e}  {verdict}")
     return good
 
 

@@ -12,7 +12,7 @@ if not os.environ.get("SYMBPTT_CI"):
     pytest.importorskip("torch")
     pytest.importorskip("jax")
 
-from symbptt.api import derive
+from symbptt.api import derive, loads
 from symbptt.program.options import PLAIN, Options
 from symbptt.render.targets import programs, render
 from tests.render.faces import hardly_optimised
@@ -153,3 +153,34 @@ def test_what_is_sent_to_padding_is_left_out(target: str, passes) -> None:
 
 def test_every_target_is_tried() -> None:
     assert set(TARGETS) == set(programs())
+
+
+OVERFLOWS = """
+name = "overflows"
+[sizes]
+d = "input"
+h = "hidden"
+[parameters]
+W = "h, d"
+U = "h, h"
+[inputs]
+x = "d"
+[targets]
+y = "h"
+[states]
+h = "h"
+[equations]
+h = "exp(exp(exp(U @ h[t-1] + W @ x)))"
+[[loss]]
+term = "squared_error(h, y)"
+"""
+
+
+@pytest.mark.parametrize("target", [*TARGETS[:3], *slow("jax")])
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_a_network_that_overflows_is_not_called_wrong(target: str, passes, capsys) -> None:
+    assert not passes(derive(loads(OVERFLOWS)).to_code(target))
+    said = capsys.readouterr().out
+    assert "not finite" in said
+    assert "WRONG" not in said
+    assert said.endswith("not all gradients agree\n")

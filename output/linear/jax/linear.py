@@ -294,7 +294,7 @@ def check() -> bool:
     with jax.enable_x64(True):
         for T in (5, 1):
             good &= _compared(T)
-    print("all gradients agree" if good else "a gradient is wrong")
+    print("all gradients agree" if good else "not all gradients agree")
     return good
 
 
@@ -389,7 +389,8 @@ def _agree(what: str, found: Array, right: Array, least: float = 0.0, limit: flo
     scale = max(float(jnp.abs(right).max()), least)
     error = apart / scale if scale else apart and float("inf")
     good = error <= limit
-    print(f"    {what:<40} {found.shape!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
+    verdict = "ok" if good else "WRONG" if bool(jnp.isfinite(right).all()) else "not finite"
+    print(f"    {what:<40} {found.shape!s:<14} {error:8.1e}  {verdict}")
     return good
 
 

@@ -363,7 +363,7 @@ def check() -> bool:
         value_and_grad(half, flipped, loss["l"], buffers=buffers)
         for name, gradient in again.items():
             good &= _agree(f"dL/d{name}, buffers kept", gradient, grads[name], abs(grads[name]))
-    print("all gradients agree" if good else "a gradient is wrong")
+    print("all gradients agree" if good else "not all gradients agree")
     return good
 
 
@@ -396,7 +396,8 @@ def _agree(what: str, found: Any, right: Any, terms: Any, limit: float = 1e-11) 
     apart, scale = float(np.max(np.abs(np.asarray(found) - right))) if fits else np.inf, float(np.max(terms))
     error = apart / scale if scale else apart and np.inf
     good = bool(error <= limit)
-    print(f"    {what:<40} {np.shape(found)!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
+    verdict = "ok" if good else "WRONG" if np.isfinite(scale) and np.all(np.isfinite(right)) else "not finite"
+    print(f"    {what:<40} {np.shape(found)!s:<14} {error:8.1e}  {verdict}")
     return good
 
 

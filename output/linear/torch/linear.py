@@ -349,7 +349,7 @@ def check() -> bool:
         through = torch.autograd.grad(torch.stack(sent).sum(), list(leaves.values()), materialize_grads=True)
         for name, gradient in zip(leaves, through, strict=True):
             good &= _agree(f"dL/d{name} through outputs", gradient, right[name], least)
-    print("all gradients agree" if good else "a gradient is wrong")
+    print("all gradients agree" if good else "not all gradients agree")
     return good
 
 
@@ -383,7 +383,8 @@ def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0, limit: f
     scale = max(float(right.abs().max()), least)
     error = apart / scale if scale else apart and float("inf")
     good = error <= limit
-    print(f"    {what:<40} {tuple(found.shape)!s:<14} {error:8.1e}  {'ok' if good else 'WRONG'}")
+    verdict = "ok" if good else "WRONG" if bool(torch.isfinite(right).all()) else "not finite"
+    print(f"    {what:<40} {tuple(found.shape)!s:<14} {error:8.1e}  {verdict}")
     return good
 
 
