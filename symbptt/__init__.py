@@ -34,6 +34,7 @@ from symbptt.api import (
     loss,
     model,
     prove,
+    release,
     replay,
     softmax,
     source_text,
@@ -45,9 +46,8 @@ __version__: str
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":  # read when it is asked for, since that takes longer than what else is imported here
-        from symbptt.render.target import release
-        return release()
+    if name == "__version__":
+        return release()  # read when it is asked for, since looking it up takes milliseconds
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -35,12 +35,13 @@ from symbptt.proof.statement import Definition, Proof, Theorem
 from symbptt.render import targets
 from symbptt.render.accepted import Accepted, accepted
 from symbptt.render.certificate import certificate
+from symbptt.render.target import release
 
 __all__ = [
     "Accepted", "Assumed", "CheckerError", "Definition", "Derivation", "Family", "InputError", "LossTerm", "Model",
     "ModelError", "Proof", "ProvedStatement", "RecordError", "Refused", "Statement", "Theorem", "TooLarge", "check",
-    "derive", "family", "function", "library", "load", "loads", "loss", "model", "prove", "replay", "rests_on",
-    "softmax", "source_text", "to_sympy", "together",
+    "derive", "family", "function", "library", "load", "loads", "loss", "model", "prove", "release", "replay",
+    "rests_on", "softmax", "source_text", "to_sympy", "together",
 ]
 
 print_latex(targets.latex)

@@ -36,7 +36,7 @@ def free_indices(e: Basic) -> frozenset[IndexVar]:
         return e._free
     if type(e) is Index and type(e.const) is int and all(type(v) is IndexVar and type(a) is int for v, a in e.terms):
         return frozenset([v for v, _ in e.terms]) if e.terms else NONE
-    if isinstance(e, MatrixExpr | Index) and not (type(e) in (MatrixSymbol, *NODES) and _known(e)):
+    if isinstance(e, MatrixExpr | Index) and not ((type(e) is MatrixSymbol or type(e) in NODES) and _known(e)):
         raise TypeError(f"{e} is a {type(e).__name__} or has a part that is not of the vocabulary")
     if isinstance(e, Node):
         e._free = _free_in_node(e)
@@ -47,8 +47,8 @@ def free_indices(e: Basic) -> frozenset[IndexVar]:
 def _known(e: Basic) -> bool:
     """Whether each part is of the vocabulary, a scalar or a name, as far as it is not an expression itself."""
     sizes = e.args[type(e) is MatrixSymbol:] if type(e) in (MatrixSymbol, Zero, Ones, Identity) else ()
-    return all(is_scalar(a) or (a not in sizes and (isinstance(a, Node | MatrixSymbol | Index) or (
-        type(a) is Str and type(a.name) is str))) for a in e.args)
+    return all((a not in sizes and (isinstance(a, Node | MatrixSymbol | Index) or (
+        type(a) is Str and type(a.name) is str))) or is_scalar(a) for a in e.args)
 
 
 def _free_in_node(e: Node) -> frozenset[IndexVar]:
