@@ -9,18 +9,18 @@ from itertools import groupby
 from sympy import Integer, MatrixSymbol
 
 from symbptt.accumulation import Found, accumulated, truncated
-from symbptt.bptt.backward import NEVER, AdjointStep, Edge, Gradient, Template, sweep, template, weight_of
+from symbptt.bptt.backward import NEVER, AdjointStep, Edge, Gradient, Template, sweep, template
 from symbptt.bptt.closed import ClosedForm, solve
+from symbptt.bptt.stated import stated
 from symbptt.bptt.unroll import unroll
 from symbptt.derivation import WORDS, Derivation, Kind, Line, instance_of
-from symbptt.expr.build import plus, scale
+from symbptt.expr.build import plus
 from symbptt.expr.index import Index, IndexVar, T, index, t
-from symbptt.expr.nodes import Adjoint, At, Chain, Derivative, Direct, Matrix, Multiple, Sum, Zero
+from symbptt.expr.nodes import Adjoint, At, Chain, Derivative, Direct, Matrix, Sum, Zero
 from symbptt.expr.walk import substitute
 from symbptt.gradients import word_count
 from symbptt.model.depth import TooLarge, bounded
-from symbptt.model.functions import LOSSES
-from symbptt.model.spec import LossTerm, Model, initial_name
+from symbptt.model.spec import Model, initial_name
 from symbptt.proof.account import ProvedStatement
 from symbptt.proof.bounds import Bounds
 from symbptt.proof.last import LastLoss
@@ -170,15 +170,6 @@ def cases(form: Template, edges: tuple[Edge, ...]) -> Iterator[tuple[Index, Inde
     yield Index(1), index(T) - last, form.live(edges, last)
 
 
-def _gathered(term: LossTerm) -> Matrix:
-    """Σ_t m_t ℓ(o_t, y_t), ℓ(o_T, y_T) or the regulariser itself."""
-    if term.reduce == "once":
-        return term.loss
-    if term.reduce == "last":
-        return substitute(term.loss, {t: index(T)})
-    return Sum(term.loss if term.mask is None else Multiple(At(term.mask, t), term.loss), t, 1, T)
-
-
 class _Stages:
     """One run: what has been derived so far, and the numbering."""
 
@@ -223,17 +214,8 @@ class _Stages:
                      theorem=None if line.proved is None else len(self.theorems) - 1)
 
     def _model(self) -> None:
-        for equation in self.model.equations:
-            self.add("model", equation.name, equation.left, equation.right, lo=Index(1), hi=index(T))
-        for equation in self.model.computed:
-            self.add("model", initial_name(equation.left), equation.left, equation.right)
-        for name, count in self.model.counts.items():
-            mask = At(self.model.families[name], t)
-            self.add("count", name, MatrixSymbol(str(count.name), 1, 1), Sum(mask, t, 1, T))
-        for term in dict.fromkeys(q.loss for q in self.model.losses if not q.opaque):
-            self.add("loss", term.name, term, LOSSES[term.name].definition(*term.args[1:]))
-        terms = [scale(weight_of(term, T, self.model.counts), _gathered(term)) for term in self.model.losses]
-        self.add("objective", "L", MatrixSymbol("L", 1, 1), plus(terms))
+        for e in stated(self.model):
+            self.add(e.kind, e.name, e.left, e.right, lo=e.lo, hi=e.hi)
 
     def _adjoints(self) -> None:
         form, families = self.template, self.model.families

@@ -55,7 +55,7 @@ class Options:
         if self.truncate is not None and (type(self.truncate) is not int or self.truncate < 1):
             raise OptionError(f"--truncate {self.truncate}: it counts uses of the weights and must be an integer ≥ 1")
         if self.truncate is not None and self.checkpoint is not None:
-            raise OptionError(f"--checkpoint {self.checkpoint} --truncate {self.truncate}: what is truncated runs over "
+            raise OptionError(f"--checkpoint and --truncate {self.truncate}: what is truncated runs over "
                               "windows that need the states of all steps; ask for one of them")
 
     def _absent(self, name: str) -> tuple[None, ...]:

@@ -6,10 +6,25 @@ from collections.abc import Iterator
 
 from sympy import MatrixSymbol
 
+from symbptt.bptt.tangent import flows, solve
 from symbptt.derivation import Derivation, Line
 from symbptt.expr.index import index, t
-from symbptt.expr.nodes import Adjoint, At, Chain, Direct, Immediate, Matrix, Plus, Tangent, Times, Transpose, Zero
+from symbptt.expr.nodes import (
+    Adjoint,
+    At,
+    Block,
+    Chain,
+    Direct,
+    Immediate,
+    Matrix,
+    Plus,
+    Tangent,
+    Times,
+    Transpose,
+    Zero,
+)
 from symbptt.expr.walk import substitute, visit
+from symbptt.proof.kernel import words as ring_words
 from symbptt.render.forward import display, sources
 from symbptt.render.letters import explained_forward
 from symbptt.render.outline import (
@@ -113,14 +128,23 @@ def _solved(d: Derivation) -> Iterator[Item]:
 
 
 def _transposed(d: Derivation, letters: tuple[Line, ...]) -> Iterator[Sentence]:
-    """That the factors are those of the backward sum, transposed; which letter gathers them."""
+    """How the factors are related to those of the backward sum: its transposes, unless blocks part them."""
     closed = references(*d.of_kind("closed"))
     if d.closed is None or d.closed.trivial:
         return
-    if letters:
-        yield say("forward_same_letters", closed=closed, letter=Formula(letters[min(1, len(letters) - 1)].left))
-    else:
+    ahead = solve(flows(d.model), d.closed.letters)
+    if ahead is None:
+        return
+    named = {line.left: line.forms[0] for line in (*letters, *d.of_kind("letter"))}
+    here, there = (named.get(e, e) for e in (ahead.transition, d.closed.transition))
+    if not letters and here == there:
         yield say("forward_same", closed=closed)
+    elif ring_words(here) == ring_words(there):
+        yield say("forward_same_letter", closed=closed, letter=Formula(ahead.transition),
+                  factor=Formula(d.closed.transition))
+    else:
+        apart = any(isinstance(e, Block) for side in (here, there) for e in visit(side)) or here.shape != there.shape
+        yield say("forward_same_blocks" if apart else "forward_same_parts", closed=closed)
 
 
 def _recursion(stacked: Line, transition: Line, drive: Line) -> Display:

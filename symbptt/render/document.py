@@ -337,7 +337,8 @@ class Writer:
         displays = (item for item in section.items if isinstance(item, Display))
         fits = all(self.fits(d) for d in displays if any(r.reasons for r in d.relations))
         items = tuple(PLACED[type(item)](self, item, fits if self.form.plain else None) for item in section.items)
-        return Part(self.language.titles[section.title], items)
+        title = self.language.titles[section.title]
+        return Part(title.upper() if self.form.plain else title, items)
 
 
 COUNTED = ("equations", "losses", "values", "recursion")
@@ -388,6 +389,6 @@ def document(d: Derivation, form: Format, lang: str, accepted: Accepted | None =
     template = environment().get_template(f"{form.name}/document{form.suffix}.jinja")
     text = template.render(stamp=stamp(d, form.name), title=title, source=source,
                            opening=writer.sentence(opening(d)),
-                           parts=[writer.part(section) for section in outline(d, accepted)])
+                           parts=[writer.part(section) for section in outline(d, accepted)], star="")
     text = unglued(text) if form.plain else text
     return "\n".join(line.rstrip() for line in text.split("\n"))

@@ -26,7 +26,7 @@ from symbptt.expr.nodes import (
     Times,
     Transpose,
 )
-from symbptt.expr.walk import visit
+from symbptt.expr.walk import substitute, visit
 from symbptt.proof.account import Row
 from symbptt.render.forward import display
 from symbptt.render.letters import explained
@@ -79,6 +79,11 @@ def _closed(d: Derivation) -> Iterator[Item]:
     else:
         yield paragraph("unrolled", recursion=recursion)
     yield from map(display, d.of_kind("closed"))
+    selected = [(v, row) for v, row in ((v, form.select[v.name]) for v in form.carried) if row is not None]
+    if selected:
+        yield paragraph("selected", stacked=Formula(form.stacked))
+        for v, row in selected:
+            yield Display(Adjoint(At(v, t)), (Relation(Times(row, form.stacked)),))
     if any(isinstance(run, Product) for run in _runs(d.line("closed").forms[-1])):
         yield paragraph("product_order", index=Scalar(form.bound[1]), identity=Formula(Identity(form.stacked.shape[0])))
     if d.of_kind("reversed"):
@@ -91,11 +96,6 @@ def _closed(d: Derivation) -> Iterator[Item]:
     if d.of_kind("bound"):
         yield paragraph("bound", last=Scalar(T), early=Scalar(t))
         yield from map(display, d.of_kind("bound"))
-    selected = [(v, row) for v, row in ((v, form.select[v.name]) for v in form.carried) if row is not None]
-    if selected:
-        yield paragraph("selected")
-        for v, row in selected:
-            yield Display(Adjoint(At(v, t)), (Relation(Times(row, form.stacked)),))
 
 
 def _counted(d: Derivation, form: ClosedForm) -> Iterator[Item]:
@@ -120,7 +120,9 @@ def _remark(d: Derivation, form: ClosedForm) -> Iterator[Item]:
     else:
         long = sum(1 for _ in visit(run.body)) > LONG
         said = [say("remark_long", **places) if long else say("remark_product", factor=Formula(run.body), **places)]
-    said += [say("remark_gate", diagonal=Formula(e), gate=Formula(e.args[0])) for e in passed_on(form)]
+    place = {t: index(form.bound[1])} if isinstance(run, Product) else {}
+    said += [say("remark_gate", diagonal=Formula(e), gate=Formula(e.args[0]))
+             for e in (substitute(a, place) for a in passed_on(form))]
     names = {q.name for q in d.of_kind("total") if next(_runs(q.forms[-1]), None) is not None}
     affected = [Formula(Adjoint(p)) for p in d.model.parameters if p.name in names]
     if affected:

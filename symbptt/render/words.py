@@ -65,7 +65,7 @@ ENGLISH = Language(
         "reduce_masked_more": "The losses {losses} count at the steps where the mask {mask} is one, not where it is "
                               "zero.",
         "reduce_assumed": "It is assumed that {equation}; where that is used, it is said.",
-        "functions": "The model applies these functions; their derivatives are",
+        "functions": "The model applies these functions:",
         "slope": "{output} has the derivative {slope}",
         "slope_output": "{output} has the derivative {slope}, written in the value {value}",
         "jacobian": "{output} has a Jacobian matrix whose transpose is {slope}",
@@ -195,8 +195,8 @@ ENGLISH = Language(
         "remark_power": "The exponent {exponent} in equation {closed} grows with the distance between step {early} and "
                         "the later step {late}. Where the spectral radius of {base} is below one, its powers shrink to "
                         "zero, and what distant steps contribute vanishes; where it is above one, the powers grow "
-                        "without bound, and what distant steps contribute may explode; where it is one, this may "
-                        "persist, and it grows at most like a power of the distance.",
+                        "without bound, and what distant steps contribute may explode; where it is one, "
+                        "these contributions may persist or grow, but no faster than a power of the distance.",
         "remark_product": "The product in equation {closed} has a factor {factor} for each step after step {early} up "
                           "to the later step {late}, so that their number grows with the distance. Where the norms of "
                           "the factors stay below a number less than one, what distant steps contribute vanishes; "
@@ -205,18 +205,18 @@ ENGLISH = Language(
                        "step {late}, so that their number grows with the distance. Where the norms of the factors stay "
                        "below a number less than one, what distant steps contribute vanishes; elsewhere it may persist "
                        "or grow.",
-        "remark_gate": "Among what the factors add up is {diagonal}: along it the gradient is passed on almost "
+        "remark_gate": "One of the summands in each factor is {diagonal}: along it the gradient is passed on almost "
                        "unchanged where the entries of {gate} are near one.",
-        "remark_parameters": "This is about the share of distant steps alone, here in the gradient of a parameter that "
-                             "contains these: {values}.",
-        "remark_parameters_more": "This is about the share of distant steps alone, here in the gradients of the "
-                                  "parameters that contain these: {values}.",
-        "bound": "What carries the gradient at step {last} back to step {early} is no larger than the product of the "
-                 "norms of its factors, in every operator norm (Pascanu, Mikolov and Bengio 2013):",
+        "remark_parameters": "This concerns the contributions of distant steps alone, and through them the gradient "
+                             "{values}.",
+        "remark_parameters_more": "This concerns the contributions of distant steps alone, and through them the "
+                                  "gradients {values}.",
+        "bound": "The norm of the matrix that carries the gradient at step {last} back to step {early} is at most the "
+                 "product of the norms of its factors, in every operator norm (Pascanu, Mikolov and Bengio 2013):",
         "one_word": "Only the last step has a loss: what losses send before it is zero, and of the sum in equation "
                     "{closed} one term is left:",
         "reversed": "Counted from the last step backwards, the same sum is",
-        "selected": "The gradients of the variables are its blocks:",
+        "selected": "The gradients of the variables are the blocks of {stacked}:",
         "proof": "Equation {closed} holds for every number of steps. The proof goes downwards in time, with the "
                  "recursion of equation {recursion} in the form that holds at every step because gradients beyond "
                  "the last one are zero.",

@@ -9,9 +9,9 @@ ENGLISH: dict[str, str] = {
     "coq_theorems": "{number} theorems",
     "coq_compared": "Before Coq was asked, the statement was read back from the certificate and compared with the "
                     "model, in exact arithmetic at random points.",
-    "coq_again": "These commands write the certificate, compare it with the model and have it checked; have the file "
-                 "checked as it stands; and take its SHA-256 digest, below which that of the accepted one stands. A "
-                 "model of your own stands there with its file:",
+    "coq_again": "The first command writes the certificate, compares it with the model and has it checked, the second "
+                 "has the file checked as it stands, and the third takes its SHA-256 digest, which must be the one "
+                 "below:",
     "coq_quoted": "The rest of this section is quoted from the certificate word by word. In it {adjoint} is the "
                   "derivative of {objective} with respect to a variable v at time t, {direct} what the losses send to "
                   "it directly, {gradient} the gradient of v. The theorems speak of what stands here, of mathcomp and "

@@ -28,10 +28,13 @@ ENGLISH: dict[str, str] = {
     "proofs_if": "If {equations}:",
     "proofs_where_if": "For {bounds}, if {equations}:",
     "proofs_order": "This is proved as {larger}.",
-    "proofs_bound": "The matrix on the left carries the gradient at step {last} back to step {early}; the norm is any "
+    "proofs_bound": "The matrix on the left carries the gradient at step {last} back to step {early}; its norm is any "
                     "operator norm (Pascanu, Mikolov and Bengio 2013).",
     "proofs_nonzero": "No proof holds where one divides by zero: here {values} is not zero.",
     "proofs_nonzero_more": "No proof holds where one divides by zero: here {values} are not zero.",
+    "proofs_model": "The model",
+    "proofs_total": "{gradient} in closed form",
+    "proofs_change": "The left side is the change of {objective} that comes of the losses at the steps.",
     "proofs_straight": "Proof.",
     "proofs_blocks": "Proof, block by block.",
     "proofs_alike": "Step by step for the same reasons, the kernel replayed {number}.",
@@ -89,7 +92,7 @@ KINDS: dict[str, str] = {
     "chunk": "truncated back-propagation in chunks",
     "randomised_closed": "randomised truncation",
     "bound": "a bound of the gradient flow",
-    "directions": "the gradients are the derivative of L in every direction",
+    "directions": "the gradients are the derivative of L in every direction of the parameters",
     "unbiased": "randomised truncation is unbiased",
 }
 """What theorems are called, by the first word of their keys; others by the key itself."""

@@ -309,11 +309,11 @@ def test_sums_of_parameters_refer_forward() -> None:
 @pytest.mark.parametrize(("name", "said"), [
     ("linear", ["The exponent i − t in equation (9) grows",
                 "Where the spectral radius of W_hh⊤ is below one, its powers shrink to zero",
-                "gradients of the parameters that contain these: ∂L/∂W_hx and ∂L/∂W_hh."]),
+                "and through them the gradients ∂L/∂W_hx and ∂L/∂W_hh."]),
     ("models/lag_two.toml", ["Where the spectral radius of K is below one"]),
     ("models/same_time_states.toml", ["Where the spectral radius of N K is below one"]),
     ("models/bilinear.toml", ["has a factor xₖ xₖ⊤ for each step after step t up to the later step i",
-                              "gradient of a parameter that contains these: ∂L/∂A."]),
+                              "and through them the gradient ∂L/∂A."]),
 ])
 def test_the_remark_on_distant_steps(name: str, said: list[str]) -> None:
     for words in said:
