@@ -266,7 +266,8 @@ def test_the_probability_has_a_name_of_its_own() -> None:
 SAID = {
     "linear": ["forward accumulation multiplies by the transposes of the factors that the backward sum, equation (9), "
                "has.", "where it is above one, the powers grow without bound",
-               "where it is one, these contributions may persist or grow", "This concerns the contributions of distant steps alone"],
+               "where it is one, these contributions may persist or grow",
+               "This concerns the contributions of distant steps alone"],
     "elman": ["In the product the factors stand in the order of k, the one with the smallest k on the left. A product "
               "without factors is I. Transposed, the product has the transposes of the factors in the reverse order.",
               "what distant steps contribute vanishes; elsewhere it may persist or grow."],
@@ -280,7 +281,7 @@ SAID = {
              "by the transposes of the Jacobian matrices by which the backward sum, equation (27), does; they stand in "
              "other blocks"],
     "second-order": ["they stand in other blocks"],
-    "models/attention": ["by the transposes of the Jacobian matrices by which the backward sum, equation (16), does. Equ"],
+    "models/attention": ["transposes of the Jacobian matrices by which the backward sum, equation (15), does. "],
     "models/lag_two": ["stands what comes from the next step"],
     "elman-softmax": ["If 1⊤ yₜ = 1, equation (5) becomes (6) ∂L/∂oₜ = softmax(oₜ) − yₜ"],
     "models/packed_lstm": ["A[h:2h] are the rows h + 1, …, 2 h of A; I[h:2h]⊤ z puts z into these rows of a column of "
