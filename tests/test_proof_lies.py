@@ -9,8 +9,10 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
+import sympy
 
 import symbptt
 from symbptt.derive import derive
@@ -70,6 +72,25 @@ def test_what_a_node_remembers_of_itself_is_found_out_anew() -> None:
         proof(remembers=False)
     with pytest.raises(Refused, match="bound index i"):
         symbptt.check(proof(remembers=True))
+
+
+class Several(tuple):
+    """Something like a tuple, of which nothing is made anew."""
+
+
+class Another(Proof):
+    """Something like a proof."""
+
+
+@pytest.mark.parametrize(("held", "kind"), [
+    (lambda q: replace(q, steps=list(q.steps)), "list"),
+    (lambda q: replace(q, steps=Several(q.steps)), "Several"),
+    (lambda q: replace(q, steps=(replace(q.steps[0], args=list(q.steps[0].args)), *q.steps[1:])), "list"),
+    (lambda q: replace(q, steps=(replace(q.steps[0], args=sympy.Tuple(Delta(1, 1))), *q.steps[1:])), "Tuple"),
+    (lambda q: Another(q.definitions, q.steps, q.claim), "Another")])
+def test_what_is_not_made_anew_is_refused(held: Callable[[Proof], Proof], kind: str) -> None:
+    with pytest.raises(Refused, match=f"this one holds a {kind}$"):
+        symbptt.check(held(closed_form()))
 
 
 # The guard and the list of sentences, which need no Coq. --------------------------------------------------------------

@@ -28,7 +28,7 @@ from symbptt.expr.nodes import (
 from symbptt.expr.shape import ShapeError, described, shape_text
 from symbptt.expr.walk import visit
 from symbptt.model.functions import LOSSES, VECTOR_FUNCTIONS, slopes
-from symbptt.model.notation import SIGNS, Name, called, change, split
+from symbptt.model.notation import RESERVED, SIGNS, Name, called, change, split
 from symbptt.model.parts import Equation, LossTerm, ModelError, Parts, initial_name
 
 STATABLE = (MatrixSymbol, At, Plus, Times, Hadamard, Apply, Scale, Multiple, Transpose, Zero, Ones, Identity, Block)
@@ -122,6 +122,13 @@ def _printed_apart(model: Parts) -> None:
     printed = dict(SIGNS)
     trees = [*(e.right for e in (*model.equations, *model.computed)), *(term.loss for term in model.losses)]
     applied = [str(e.args[0]) for tree in trees for e in visit(tree) if isinstance(e, Apply | Loss)]
+    for number, term in enumerate(model.losses):
+        shown = called(term.loss.name)
+        if shown in printed or RESERVED.get(shown, term.loss.name) != term.loss.name:
+            other = printed.get(shown) or f"the function or loss {RESERVED[shown]}"
+            raise ModelError(f"the loss {term.loss.name} prints like {other}; call it by another name", "loss",
+                             str(number))
+    printed |= {shown: f"the function or loss {f}" for shown, f in RESERVED.items()}
     printed |= {called(f): f"the function or loss {f}" for f in (*applied, *map(str, slopes(applied)))}
     for name, table in model.tables.items():
         shown = split(name)

@@ -42,8 +42,8 @@ def split(name: str) -> Name:
 SIGNS = {Name("L"): "the objective L", Name("I"): "the identity matrix I", Name("t"): "the time t",
          Name("T"): "the number of steps T", Name("Sigma"): "the sign of a sum", Name("Pi"): "the sign of a product",
          Name("diag"): "diag, which makes a diagonal matrix", Name("prod"): "prod, the chain rule",
-         Name("max"): "max, the larger of two numbers"}
-"""What documents print and no name may look like."""
+         Name("max"): "max, the larger of two numbers", Name("concat"): "concat"}
+"""What documents print and no name may look like, nor a function or a loss."""
 
 PRINTED = {"sigmoid": "sigma", "relu": "ReLU", "leaky_relu": "LeakyReLU", "elu": "ELU", "silu": "SiLU",
            "hard_tanh": "hardtanh", "log_softmax": "log", "softmax_cross_entropy": "CE", "squared_error": "SE",
@@ -54,6 +54,12 @@ PRINTED = {"sigmoid": "sigma", "relu": "ReLU", "leaky_relu": "LeakyReLU", "elu":
 def called(function: str) -> Name:
     """How a function or a loss is called in print."""
     return split(PRINTED.get(function, function))
+
+
+RESERVED = {called(name): name for name in (
+    "tanh", "sigmoid", "relu", "softplus", "exp", "sin", "cos", "leaky_relu", "elu", "silu", "softsign", "hard_tanh",
+    "softmax", "log_softmax", "squared_error", "softmax_cross_entropy")}
+"""Functions and losses by what documents print; nothing else may be printed so. The others have signs of their own."""
 
 
 def change(name: str) -> Name:

@@ -14,12 +14,12 @@ from sympy.core.symbol import Str
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.index import Index, IndexVar
-from symbptt.expr.nodes import At, Node, Scale, Tangent
-from symbptt.model.notation import SIGNS, Name, called, change, split
+from symbptt.expr.nodes import ONE, At, Identity, Loss, Multiple, Node, Scale, Tangent, Times
+from symbptt.model.notation import RESERVED, SIGNS, Name, called, change, split
 from symbptt.proof.statement import Proof
 
-OPERATORS = {"diag", "max", "prod", "concat", "CE", "SE"}
-"""What is printed before parentheses and is no function or loss of this name."""
+CLOCK = (Name("t"), Name("T"))
+"""The signs that are indices; in a record these two may stand for indices alone."""
 LOWERED = frozenset("aehijklmnoprsuvx")
 """The index variables that stand below the line in plain text, so that h at i is not h_i."""
 
@@ -35,18 +35,24 @@ def alike(statements: Iterable[Basic]) -> str | None:
             shown = called(e.name)
             spoken[shown] = e.name
             other = functions.setdefault("".join((shown.base, *shown.subscripts)).casefold(), e.name)
-            if e.name in OPERATORS or other != e.name:
-                return f"the function or loss {e.name} prints like another"
+            if shown in SIGNS or RESERVED.get(shown, e.name) != e.name or other != e.name:
+                return f"the function or loss {e.name} prints like another, or like a sign"
+        elif isinstance(e, Loss) and len(set(e.args)) < len(e.args):
+            return f"one gradient of the loss {e.name}, which reads a variable twice, prints like another"
+        elif isinstance(e, Times | Multiple) and any(type(a) is Identity and a.shape[0] == ONE for a in e.args):
+            return "the factor 1 prints like a matrix of ones"
         elif isinstance(e, Scale):
             sizes |= {split(s.name): s for s in e.args[0].free_symbols if s.is_positive}
         for name, thing, words in _named(e):
-            if name in SIGNS and not isinstance(thing, IndexVar):
+            if name in SIGNS and not (isinstance(thing, IndexVar) and name in CLOCK):
                 return f"{words} prints like {SIGNS[name]}"
+            if name in RESERVED:
+                return f"{words} prints like the function or loss {RESERVED[name]}"
             first, other = printed.setdefault(name, (thing, words))
             if first != thing:
                 return f"{words} prints like {other}"
     for shown, function in spoken.items():
-        if shown in printed and not isinstance(printed[shown][0], IndexVar):
+        if shown in printed:
             return f"{printed[shown][1]} prints like the function or loss {function}"
     for name, size in sizes.items():
         if name in printed:

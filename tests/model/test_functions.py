@@ -27,6 +27,7 @@ from symbptt.expr.nodes import (
     Zero,
 )
 from symbptt.model.functions import ENTRYWISE, FUNCTIONS, LOSSES, VECTOR_FUNCTIONS, Function
+from symbptt.model.notation import RESERVED
 
 N = 4
 SIZE = Symbol("n", integer=True, positive=True)
@@ -145,3 +146,8 @@ def test_each_loss_is_its_formula() -> None:
         found = number(LOSSES[name].definition(*[Z, Y][:len(LOSSES[name].arguments)]), at)
         assert found.shape == (1, 1)
         assert np.isclose(found.item(), value)
+
+
+def test_every_function_and_loss_that_is_printed_by_a_name_keeps_it_from_others() -> None:
+    signs = {"abs", "step", "square", "sign", "squared_norm"}
+    assert {*RESERVED.values()} == {*ENTRYWISE, *FUNCTIONS, *VECTOR_FUNCTIONS, *LOSSES} - signs

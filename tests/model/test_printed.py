@@ -37,6 +37,21 @@ def test_a_name_that_prints_like_a_function_a_change_or_a_sign_is_refused(name: 
         loads(changed('W_hh = "h, h"', f'W_hh = "h, h"\n{name} = "h, h"', called))
 
 
+@pytest.mark.parametrize("name", ["tanh", "sigma", "log", "exp", "softmax", "CE", "ELU", "concat"])
+def test_a_name_that_prints_like_a_function_is_refused_though_none_is_applied(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name} prints like"):
+        loads(changed('W_hh = "h, h"', f'W_hh = "h, h"\n{name} = "h, h"'))
+
+
+@pytest.mark.parametrize(("name", "like"), [
+    ("CE", "softmax_cross_entropy"), ("SE", "squared_error"), ("ReLU", "relu"), ("max", "max, the larger"),
+    ("diag", "diag, which")])
+def test_a_loss_that_prints_like_something_else_is_refused(name: str, like: str) -> None:
+    with pytest.raises(InputError, match=f"the loss {name} prints like .*{like}"):
+        loads(changed('"l(o, y)"', f'"{name}(o, y)"'))
+    assert loads(changed('"l(o, y)"', '"ell(o, y)"'))
+
+
 def test_digits_are_subscripts() -> None:
     with pytest.raises(InputError, match="W_1 prints like W1"):
         loads(changed('W_hh = "h, h"', 'W_hh = "h, h"\nW1 = "h, h"\nW_1 = "h, h"'))

@@ -558,6 +558,20 @@ ALIKE: dict[str, tuple[list[Any], int, int, str]] = {
     "a size and a letter": ([*pair("v", "n"), ["Scale", 1, 2]], 3, 5, "the size n prints like the letter n"),
     "functions": ([*pair("v", "w"), ["Str", "relu"], ["Apply", 5, 2], ["Str", "ReLU"], ["Apply", 7, 2], ["Plus", 6, 8]],
                   3, 9, "prints like another"),
+    "an index and the identity": ([*pair("v", "w"), ["IndexVar", "I"], ["Scale", 5, 2]], 3, 6,
+                                  "the index I prints like the identity matrix I"),
+    "an index and a function": ([*pair("v", "w"), ["IndexVar", "tanh"], ["Scale", 5, 2]], 3, 6,
+                                "the index tanh prints like the function or loss tanh"),
+    "a letter called like a function": (pair("v", "softmax"), 2, 3,
+                                        "the letter softmax prints like the function or loss softmax"),
+    "a loss and cross-entropy": ([*pair("v", "w"), ["Str", "CE"], ["Loss", 5, 2], ["Multiple", 6, 2]], 3, 7,
+                                 "the function or loss CE prints like another"),
+    "a loss and the number of steps": ([*pair("v", "w"), ["Str", "T"], ["Loss", 5, 2], ["Multiple", 6, 2]], 3, 7,
+                                       "the function or loss T prints like another, or like a sign"),
+    "two gradients of a loss": ([*pair("v", "w"), ["Str", "l"], ["Loss", 5, 2, 2], ["LossGradient", 6, 0]], 3, 7,
+                                "one gradient of the loss l, which reads a variable twice"),
+    "one and a matrix of ones": ([*pair("v", "w"), ["Identity", 0], ["Multiple", 5, 2]], 3, 6,
+                                 "the factor 1 prints like a matrix of ones"),
 }
 
 

@@ -63,8 +63,9 @@ def supposed(name: str, count: int | None = None) -> Accepted:
 
 def blocks(text: str, target: str) -> list[str]:
     """The blocks of code in the section on Coq, each on one line with single blanks."""
-    _, title, section = text.replace(r"\section*{", r"\section{").partition({"text": "WHAT COQ ACCEPTED", "latex": r"\section{What Coq accepted}",
-                                        "markdown": "## What Coq accepted"}[target])
+    _, title, section = text.replace(r"\section*{", r"\section{").partition({
+        "text": "WHAT COQ ACCEPTED", "latex": r"\section{What Coq accepted}",
+        "markdown": "## What Coq accepted"}[target])
     assert title
     if target == "latex":
         found = re.findall(r"\\begin\{alltt\}\n(.*?)\\end\{alltt\}", section, re.DOTALL)
