@@ -36,13 +36,17 @@ class Part:
 
 @dataclass(frozen=True)
 class FastProgram:
-    """The functions: arrays with what is known at first, forward, backward, states out of arrays and back."""
+    """The functions: arrays with what is known at first, forward, backward, states out of arrays and back.
+
+    `rows` names the number of rows of a stack, T times the batch.
+    """
 
     empty: Part
     forward: Part
     states: tuple[Output, ...]
     stored: Part
     backward: Part
+    rows: str
 
 
 def fast_program(derivation: Derivation, options: Options = PLAIN) -> FastProgram:
@@ -63,7 +67,8 @@ class _Functions:
 
     def program(self) -> FastProgram:
         """All of them."""
-        return FastProgram(self.empty(), self.forward(), self.states(), self.stored(), self.backward())
+        return FastProgram(self.empty(), self.forward(), self.states(), self.stored(), self.backward(),
+                           self.plan.count)
 
     def empty(self) -> Part:
         """The arrays with the values before the first step and, of data, with those of all steps."""

@@ -26,10 +26,11 @@ from symbptt.program.values import Values
 
 @dataclass(frozen=True)
 class FunctionalProgram:
-    """The functions forward and backward."""
+    """The functions forward and backward; `rows` names the number of rows of a stack, T times the batch."""
 
     forward: Flow
     backward: Flow
+    rows: str
 
 
 def functional_program(derivation: Derivation, options: Options = PLAIN, entrywise: bool = True,
@@ -42,7 +43,7 @@ def functional_program(derivation: Derivation, options: Options = PLAIN, entrywi
         ValueError: the arrays leave a size open or say nothing of T.
     """
     plan = Plan(derivation, options, in_place=False, entrywise=entrywise, reserved=reserved)
-    return FunctionalProgram(_forward(plan), _backward(plan))
+    return FunctionalProgram(_forward(plan), _backward(plan), plan.count)
 
 
 def _forward(plan: Plan) -> Flow:

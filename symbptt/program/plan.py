@@ -149,10 +149,13 @@ class Plan:
         back += [e for i in self.initial.values() for e in i.messages]
         back += [x.value for found, _ in self.terms.values() for x in found if x.every_step]
         ahead = [r.right for stage in self.ahead for r in stage.rows]
+        given = {(self.layout.place(member.family).base, member.time.const) for member in self.model.initial}
         for e in (*ahead, *back):
             for m in members(e):
                 if m.time.terms:
                     base = self.layout.place(m.family).base
+                    # An array has numbers in front of the first step where the model gives them, and nowhere else.
+                    assert offset(m) >= 0 or (base, 1 + offset(m)) in given, m
                     self.lead[base] = max(self.lead.get(base, 0), -offset(m))
                     self.trail[base] = max(self.trail.get(base, 0), offset(m))
         for member in self.model.initial:

@@ -16,7 +16,7 @@ from sympy.utilities.iterables import strongly_connected_components
 from symbptt.expr.build import children, rebuild
 from symbptt.expr.nodes import ONE, Apply, At, Hadamard, Matrix, Plus, Scale, Times
 from symbptt.expr.walk import visit
-from symbptt.program.normal import NOW, Normal, Row, by_table, flat, members, offset, shifted, swapped, timed
+from symbptt.program.normal import NOW, Normal, Row, by_table, flat, latest, members, offset, shifted, swapped, timed
 from symbptt.program.words import constant, diagonal, picked, placed, plain
 
 
@@ -137,7 +137,8 @@ class Named:
         if product(e, self.normal.static):
             return self.normal.letter(e)
         if type(e) is Plus and any(product(a, self.normal.static) for a in e.args):
-            return self.normal.letter(self._sum(e))
+            later = max(latest(e), 0)
+            return shifted(self.normal.letter(self._sum(shifted(e, -later))), later)
         operands = children(e)
         return rebuild(e, tuple(map(self.inside, operands))) if operands else e
 
@@ -154,6 +155,8 @@ def inlined(rows: Mapping[MatrixSymbol, Row], operands: frozenset[MatrixSymbol])
             right = found[row.family].right
             *factors, last = right.args if type(right) is Hadamard else (right,)
             inner = [m for a in factors for m in members(a)]
+            if any(m.family == row.family and offset(m) < 0 for r in found.values() for m in members(r.right)):
+                continue
             if row.family in operands or not isinstance(last, At) or offset(last) != 0 or last.family == row.family \
                     or any(m.family in stage.families or offset(m) > 0 for m in inner):
                 continue

@@ -146,8 +146,9 @@ class Systems:
             values = {Direct(member) if a.through is None else a.value for a in edges}
             if len(values) == 1 and all(a.through is None or a.through.time == NOW for a in edges):
                 (whole,) = values
-                value = Normal(self.fresh, self.names.static).column(swapped(whole, self._letter))
-                if self._entrywise(value):
+                trial = Normal(self.fresh, self.names.static)
+                value = trial.column(swapped(whole, self._letter))
+                if not trial.rows and self._entrywise(value):
                     self.light[At(self.adjoints[e.name], NOW)] = value
         for name in self.light:
             while (value := swapped(self.light[name], by_table(self.light))) != self.light[name]:

@@ -109,6 +109,7 @@ class Functional(Parted):
     def __init__(self, derivation: Derivation, options: Options) -> None:
         super().__init__(derivation, program(derivation, options, RESERVED), options)
         self.flow = functional_program(derivation, options, self.entrywise, RESERVED)
+        self.rows = self.flow.rows
 
     def text(self) -> str:
         """The module."""

@@ -41,6 +41,7 @@ class _Fast(Parted):
     def __init__(self, derivation: Derivation, options: Options) -> None:
         super().__init__(derivation, program(derivation, options), options)
         self.fast = fast_program(derivation, options)
+        self.rows = self.fast.rows
 
     def parts(self) -> dict[str, object]:
         """Everything by its name in the template."""

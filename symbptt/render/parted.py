@@ -31,7 +31,9 @@ class Parts(Protocol):
 
 
 class Parted(Module):
-    """What the template of such a module places."""
+    """What the template of such a module places; `rows` names the number of rows of a stack."""
+
+    rows: str
 
     def gradients(self, part: Parts) -> list[str]:
         """The lines of the function that gives the gradients and, where every adjoint is wanted, all adjoints."""
@@ -45,10 +47,10 @@ class Parted(Module):
         lines = [*self.block.lines(function.body), *results]
         # The T of a transpose is no number of steps.
         used = set(re.findall(r"(?<!\.)\b\w+", "\n".join(lines)))
-        rows = "N" in used
+        rows = self.rows in used
         head = [*self._lengths(used | {self.made.batch, "T"} if rows else used),
                 *self._given(used, (whole or function).uses)]
-        head += [f"N = T * {self.made.batch}"] if rows else []
+        head += [f"{self.rows} = T * {self.made.batch}"] if rows else []
         return [*(indented(line, 1) for line in head), *lines]
 
     def listed(self, head: str, results: tuple[Output, ...]) -> list[str]:

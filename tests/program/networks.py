@@ -252,4 +252,18 @@ term = "l(o, y)"
                                            'reduce = "last"\n'),
     "error-against-input": model("error-against-input", "tanh(W_hx @ x + W_hh @ h[t-1])", "W_hx.T @ h",
                                  loss='[[loss]]\nterm = "squared_error(o, x)"\n'),
+    "gated-by-input-alone": model("gated-by-input-alone", "g * (W_hh @ h[t-1])", inputs='g = "h"'),
+    "output-gate-of-inputs": model(
+        "output-gate-of-inputs", "a * c", parameters='U = "h, h"', states='c = "h"',
+        equations='a = "sigmoid(W_hx @ x)"\nc = "tanh(W_hh @ h[t-1] + U @ c[t-1])"\no = "W_qh @ h"'),
+    "clockwork": model(
+        "clockwork", "k * tanh(W_hx @ x + W_hh @ h[t-1] + R @ g[t-1])", parameters='R = "h, h"\nU = "h, d"',
+        inputs='k = "1"', states='g = "h"', equations='g = "tanh(g[t-1] + U @ x)"\no = "W_qh @ h"'),
+    "mut-one": model(
+        "mut-one", "tanh(U @ (r * h[t-1]) + tanh(W_hx @ x)) * z + h[t-1] * (1 - z)",
+        parameters='U = "h, h"\nV = "h, d"',
+        equations='r = "sigmoid(W_hh @ h[t-1])"\nz = "sigmoid(V @ x)"\no = "W_qh @ h"'),
+    "as-many-as-rows": model(
+        "as-many-as-rows", "tanh(N @ x + W_hh @ h[t-1])", parameters='N = "h, d"\nrows = "h"',
+        equations='o = "W_qh @ (h + rows)"'),
 }
