@@ -33,6 +33,8 @@ class Commands(click.Group):
             return super().main(*args, **extra)
         except (api.TooLarge, RecursionError) as error:
             refuse(str(error) if isinstance(error, api.TooLarge) else too_deep())
+        except MemoryError:
+            refuse("there is not enough memory for this")
         except OSError as error:
             if error.errno is None:
                 raise

@@ -96,9 +96,10 @@ IndexLike: TypeAlias = Index | IndexVar | Integer | Expr | int
 
 @lru_cache(maxsize=8192)
 def _make(const: int, terms: tuple[tuple[IndexVar, int], ...]) -> Index:
+    if max(map(abs, (const, *dict(terms).values()))) >= 10**300:
+        raise OverflowError("an index form has a number of more than 300 digits")
     form = Basic.__new__(Index)
-    form.const = const
-    form.terms = terms
+    form.const, form.terms = const, terms
     return form
 
 

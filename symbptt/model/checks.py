@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
-from sympy import MatrixSymbol
+from sympy import Add, Expr, MatrixSymbol, Pow
 
 from symbptt.expr.build import children
 from symbptt.expr.index import index, t
@@ -34,6 +35,8 @@ from symbptt.model.parts import Equation, LossTerm, ModelError, Parts, initial_n
 STATABLE = (MatrixSymbol, At, Plus, Times, Hadamard, Apply, Scale, Multiple, Transpose, Zero, Ones, Identity, Block)
 """What an equation is made of. Gradients, bound indices and powers belong to derivations."""
 
+MONOMIALS = 500
+"""As many terms a number may have, multiplied out; proofs multiply all of them out."""
 NESTED = 12
 """As many functions may stand within one another: each factor of a derivative writes out all that are inside it."""
 
@@ -85,9 +88,26 @@ def _check_equation(model: Parts, known: set[MatrixSymbol], equation: Equation, 
         if isinstance(node, Multiple) and node.shape[1] != 1:
             raise ModelError(f"{node} is a variable number times a matrix; multiply a column by the number, "
                              "s * (A @ v)", table, key)
+    _short((node.args[0] for node in visit(equation.right) if isinstance(node, Scale)), table, key)
     if _nested(equation.right) > NESTED:
         raise ModelError(f"more than {NESTED} functions stand within one another; give an inner value a name by an "
                          "equation of its own, or every derivative writes all of them out", table, key)
+
+
+def _short(numbers: Iterable[Expr], table: str, key: str) -> None:
+    for c in numbers:
+        if _monomials(c) > MONOMIALS:
+            raise ModelError(f"a number has more than {MONOMIALS} terms once it is multiplied out; declare a constant "
+                             "for it, or for a part of it", table, key)
+
+
+def _monomials(c: Expr) -> int:
+    """A bound on the terms of a number, multiplied out."""
+    if isinstance(c, Pow):
+        inner = _monomials(c.base)
+        return math.comb(inner + abs(int(c.exp)) - 1, inner - 1)
+    parts = map(_monomials, c.args)
+    return sum(parts) if isinstance(c, Add) else math.prod(parts)
 
 
 def _nested(e: Matrix) -> int:
@@ -123,6 +143,7 @@ def _printed_apart(model: Parts) -> None:
     trees = [*(e.right for e in (*model.equations, *model.computed)), *(term.loss for term in model.losses)]
     applied = [str(e.args[0]) for tree in trees for e in visit(tree) if isinstance(e, Apply | Loss)]
     for number, term in enumerate(model.losses):
+        _short([term.weight], "loss", str(number))
         shown = called(term.loss.name)
         if shown in printed or RESERVED.get(shown, term.loss.name) != term.loss.name:
             other = printed.get(shown) or f"the function or loss {RESERVED[shown]}"

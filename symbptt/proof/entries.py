@@ -29,6 +29,8 @@ DEPTH = 100
 """The most levels of an expression."""
 SIZE = 20_000_000
 """The most nodes of an expression written out as a tree."""
+MONOMIALS = 10_000
+"""The most monomials of a scalar, multiplied out."""
 SCALAR = 20_000
 """The same of a scalar, which SymPy walks through as a tree each time that it is asked something."""
 EXPONENT = 1_000
@@ -217,6 +219,8 @@ class Rows:
         self._depth.append(1 + max((self._depth[k] for k in below), default=0))
         self.size[id(made)] = 1 + sum(self.size[id(self.made[k])] for k in below)
         self.words[id(made)] = self._count(made)
+        if row[0] in SCALARS:
+            self._bounded(path, self.words[id(made)], MONOMIALS, "monomials once multiplied out")
         self.made.append(made)
 
     @staticmethod

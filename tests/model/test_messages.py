@@ -89,6 +89,8 @@ WRONG = [
     (STATE, '"(k * U + U) @ h[t-1]"', "25:6", "write s * (A @ x) + B @ x for (s * A + B) @ x"),
     ('gamma = "leak"', 'gamma = "h, h"', "13:10", "'h, h' is a shape, but gamma is a scalar"),
     ('gamma = "leak"', 'gamma = "h"', "13:10", "'h' is a shape, but gamma is a scalar"),
+    (STATE, '"((gamma + 1)**30 + 1)**30 * h[t-1]"', "25:6", "more than 500 terms once it is multiplied out"),
+    (TERM, '"((gamma + 1)**30 + 1)**30 * l(o, y)"', "28:9", "more than 500 terms once it is multiplied out"),
     ('b = "h"', 'b_t = "h"', "9:1", "b_t prints like b at time t"),
 ]
 

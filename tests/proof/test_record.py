@@ -375,6 +375,10 @@ STRANGE = {
     "repeated row": (_rows(["Integer", 2], ["Integer", 2]), "nodes[1]: it repeats nodes[0]"),
     "a huge power": (_rows(["Integer", 2], ["Integer", 10 ** 18], ["Pow", 0, 1]), "nodes[2]: no Pow"),
     "a huge exponent": (_rows(["Symbol", "n", "size"], ["Integer", 10 ** 18], ["Pow", 0, 1]), "nodes[2]: no Pow"),
+    "a power with many monomials": (
+        _rows(["IndexVar", "t"], ["Integer", 1000], ["Pow", 0, 1], ["Integer", 1], ["Add", 3, 2], ["Pow", 4, 1]),
+        "nodes[5]: the expression has more than 10,000 monomials once multiplied out"),
+    "many definitions": (_set(["definitions"], [{}] * 5001), "definitions: there are 5,001; at most 5,000 are"),
     "not canonical": (_rows(["Symbol", "n", "size"], ["Add", 0, 0]), "nodes[1]: no Add can be made"),
     "not reduced": (_rows(["Rational", 2, 4]), "nodes[0]: no Rational"),
     "a division by zero": (_rows(["Rational", 1, 0]), "nodes[0]: no Rational"),
@@ -429,6 +433,15 @@ def proof_of(*steps: dict[str, Any], nodes: list[Any]) -> dict[str, Any]:
          "steps": list(steps)}]}
 
 
+def test_an_index_whose_digits_double_is_refused() -> None:
+    nodes = [["Integer", 1], ["MatrixSymbol", "h", 0, 0], ["IndexVar", "t"], ["Index", 0, 2, 1], ["At", 1, 3],
+             ["Index", 0, 2, 10 ** 200]]
+    grown = [{"rule": "instance", "premises": [k], "args": [[2, 5]]} for k in range(2)]
+    steps = [{"rule": "reflexivity", "premises": [], "args": [4]}, *grown]
+    with pytest.raises(Refused, match=r"step 2 \(instance\): an index form has a number of more than 300 digits"):
+        replayed(proof_of(*steps, nodes=nodes))
+
+
 def test_small_records_of_enormous_terms_are_refused() -> None:
     """Each doubles something: a tree, its depth, words, summands, a search, what is supposed."""
     one: list[Any] = [["Integer", 1], ["MatrixSymbol", "a", 0, 0], ["MatrixSymbol", "b", 0, 0]]
@@ -449,9 +462,10 @@ def test_small_records_of_enormous_terms_are_refused() -> None:
     copies = [{"rule": "symmetry", "premises": [9], "args": []}] * 50_000
     for data, words in (
             (proof_of(nodes=doubled), "nodes as a tree"), (proof_of(nodes=deep), "levels"),
-            (proof_of(nodes=size.rows), "more than 20,000 nodes as a tree"),
+            (proof_of(nodes=size.rows), "more than 10,000 monomials"),
             (proof_of(ring, nodes=product), "grow too large"),
-            (proof_of({**ring, "args": [11, 11]}, nodes=scalars), "grow too large"),
+            (proof_of({**ring, "args": [11, 11]}, nodes=scalars), "more than 10,000 monomials"),
+            (proof_of({**ring, "args": [11, 11]}, nodes=[*scalars[:6], ["Integer", 13], *scalars[7:]]), "too large"),
             (proof_of(terms, nodes=summed), "grow too large"),
             (proof_of({"rule": "reflexivity", "premises": [], "args": [1]}, search, nodes=forms), "grow too large"),
             (proof_of(*twice, *copies, nodes=one), "grow too large")):
@@ -579,7 +593,7 @@ ODD: dict[str, list[list[Any]]] = {
     "ones in so many rows as a matrix": [["Integer", 0], ["MatrixSymbol", "r", 2, 0], ["Ones", 3, 0]],
     "zeros in rows of a name": [["Str", "a"], ["Zero", 2, 2]],
     "an identity of an index": [["Index", 3], ["Identity", 2]],
-    "a power of a sum as a time": [["IndexVar", "i"], ["IndexVar", "j"], ["Add", 2, 3], ["Integer", 1000],
+    "a power of a sum as a time": [["IndexVar", "i"], ["IndexVar", "j"], ["Add", 2, 3], ["Integer", 10],
                                    ["Pow", 4, 5], ["Delta", 6, 2]],
     "an argument of a loss before its first": [["MatrixSymbol", "v", 1, 0], ["Str", "l"], ["Loss", 3, 2],
                                                ["Integer", -2], ["LossGradient", 4, 5]],
