@@ -41,7 +41,7 @@ NEVER = frozenset({
 NOTATION = re.compile(r"Local Notation [A-Za-z][\w']* := \S.*", re.DOTALL)
 REQUIRE = re.compile(r"From symbptt Require (?:Import )?([a-z ]+)")
 PRINT = re.compile(r"Print Assumptions [A-Za-z][\w']*")
-QUOTATION = re.compile(r"\b(?!ltac:\()[\w']+:[({\[]")
+QUOTATION = re.compile(r"(?<![\w'])(?!ltac:\()[\w']+:[({\[]")
 """What a plugin of Coq reads by a lexer of its own, in which comments and full stops are none."""
 BLANK = " \t\r\n"
 START = re.compile(r"(?:(?:[-+*]+\s+|\d+:\s*)*[a-z_(]|\[\s(?![^]]*\]\s*:))")
@@ -73,11 +73,12 @@ def sentences(text: str) -> Iterator[Sentence]:
         NotAllowed: a comment or a string does not end, there is a string, a quotation or a character beyond ASCII, or
             text follows the last full stop.
     """
-    here, start, k, n = "", 0, 0, len(text)
+    here: list[str] = []
+    begun, start, line, counted, k, n = False, 0, 1, 0, 0, len(text)
     while k < n:
         if text.startswith("(*", k):
             k = _after_comment(text, k)
-            here += " "
+            here.append(" ")
         elif text[k] == '"':
             raise NotAllowed(f"line {_line(text, k)}: a certificate holds no strings")
         elif text.startswith("..", k):
@@ -85,16 +86,18 @@ def sentences(text: str) -> Iterator[Sentence]:
         elif not (" " <= text[k] <= "~" or text[k] in BLANK):
             raise NotAllowed(f"line {_line(text, k)}: the character U+{ord(text[k]):04X} outside comments")
         elif text[k] == "." and (k + 1 == n or text[k + 1] in BLANK):
-            if here.strip():
-                yield _sentence(here, _line(text, start))
-            here, start, k = "", k + 1, k + 1
+            if begun:
+                # counted on from the sentence before: from the beginning each time, many sentences would take long
+                line, counted = line + text.count("\n", counted, start), start
+                yield _sentence("".join(here), line)
+            here, begun, k = [], False, k + 1
         else:
-            if not here.strip() and text[k] not in BLANK:
-                start = k
-            here += text[k]
+            if not begun and text[k] not in BLANK:
+                begun, start = True, k
+            here.append(text[k])
             k += 1
-    if here.strip():
-        raise NotAllowed(f"line {_line(text, start)}: a sentence without a full stop: {here.strip()[:60]}")
+    if begun:
+        raise NotAllowed(f"line {_line(text, start)}: a sentence without a full stop: {''.join(here).strip()[:60]}")
 
 
 def _sentence(here: str, line: int) -> Sentence:
