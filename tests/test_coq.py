@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -439,14 +438,6 @@ def test_what_was_compared_is_told() -> None:
     assert "compared with linear" in compared
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="no other system bounds another process's time")
-def test_the_limit_is_of_the_processor_and_not_of_the_clock(tmp_path: Path) -> None:
-    waits = checker._run([sys.executable, "-c", "import time; time.sleep(2); print('done')"], tmp_path, 1)
-    assert waits.stdout == "done\n"
-    with pytest.raises(TimeoutError, match="not done after 1 s"):
-        checker._run([sys.executable, "-c", "while True: pass"], tmp_path, 1)
-
-
 def test_answers_of_the_checker_are_read() -> None:
     said = "Closed under the global context\nAxioms:\nboolp.a\n  : forall x, x\nb : False\n"
     assert answers(said) == [(), ("boolp.a", "b")]
@@ -518,9 +509,9 @@ def test_a_cache_that_cannot_be_written_is_named(fake: Callable[..., Path], monk
 def test_a_compiler_that_never_answers(fake: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     fake(says="sleep 60")
     monkeypatch.setattr(checker, "ANSWER", 0.02)
-    with pytest.raises(CheckerError, match=r"bin/coqc --version: not done after 0\.02 s"):
+    with pytest.raises(CheckerError, match=r"bin/coqc --version is not done after 0\.02 s"):
         checker.version()
-    checked_with_2("coqc --version: not done after")
+    checked_with_2("coqc --version is not done after")
 
 
 def test_a_compiler_that_tells_no_version(fake: Callable[..., Path]) -> None:

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import math
 import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from symbptt.proof.grammar import HEADER
+from symbptt.proof.process import CheckerError as CheckerError
+from symbptt.proof.process import Exceeded, run
 from symbptt.proof.vernacular import NotAllowed, Sentence, allow, plain
-
-if sys.platform == "linux":
-    import resource
 
 FOLDER = Path(__file__).resolve().parent / "coq"
 PACKAGES = "coq libcoq-mathcomp-algebra libcoq-mathcomp-analysis libcoq-mathcomp-algebra-tactics"
 MISSING = f"Coq is not on the PATH; on Debian 12: apt-get install --no-install-recommends {PACKAGES}"
 LIMIT = 300.0
 """Seconds of the processor that one file may take."""
-PATIENCE = 4
-"""How many times as long it may take by the clock, where other work holds the processor."""
 ANSWER = 10.0
 """Seconds of the processor that Coq may take to say its version."""
 CERTIFICATE = 20_000_000
@@ -50,10 +42,6 @@ STATED = re.compile(r"\s*((?:Lemma|Theorem|Definition) [A-Za-z_][\w']*)")
 
 REALS = frozenset({"gradient"})
 """The theorems over the reals, which may rest on these axioms; all others rest on none."""
-
-
-class CheckerError(RuntimeError):
-    """Coq cannot be run here; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -107,52 +95,12 @@ def version() -> str:
     """
     command = [coqc(), "--version"]
     try:
-        done = _run(command, FOLDER, ANSWER)
-    except TimeoutError as error:
-        raise CheckerError(f"{' '.join(command)}: {error}") from None
+        done = run(command, FOLDER, ANSWER)
+    except Exceeded as error:
+        raise CheckerError(f"{' '.join(command)} {error}") from None
     if done.returncode or not done.stdout.strip():
         raise CheckerError(f"{' '.join(command)} tells no version: {_last(done.stderr) or 'it says nothing'}")
     return " ".join(done.stdout.split()[:6]).removesuffix(" compiled")
-
-
-def _run(command: list[str], folder: Path, limit: float) -> subprocess.CompletedProcess[str]:
-    """Run a command in its own process group, which ends with it. One that fails and says nothing is given words.
-
-    Raises:
-        CheckerError: it cannot be run.
-        TimeoutError: it took longer than the limit.
-    """
-    try:
-        started = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   encoding="utf-8", errors="replace", process_group=0)
-    except OSError as error:
-        raise CheckerError(f"{error.filename or command[0]}: cannot be run: {error.strerror or error}") from None
-    with started as process:
-        _bound(process.pid, limit)
-        try:
-            out, err = process.communicate(timeout=limit * PATIENCE)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            raise TimeoutError(f"not done after {limit:g} s") from None
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-    if process.returncode == -signal.SIGXCPU:
-        raise TimeoutError(f"not done after {limit:g} s")
-    if process.returncode and not err.strip():
-        status = process.returncode
-        end = f"ends with status {status}" if status > 0 else f"is ended by signal {-status}"
-        err = f"{command[0]} says nothing and {end}"
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
-
-
-def _bound(pid: int, limit: float) -> None:
-    """Bound the time of the processor that a process may take, where the system can: a full machine fails no proof."""
-    if sys.platform == "linux":
-        seconds = math.ceil(limit)
-        with contextlib.suppress(OSError):
-            resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds + 1))
 
 
 def sources() -> list[Path]:
@@ -201,9 +149,9 @@ def _compile(path: Path, folder: Path) -> None:
     """Compile a file of the library in a folder that holds those before it."""
     shutil.copyfile(path, folder / path.name)
     try:
-        done = _run([coqc(), "-q", "-w", "none", "-Q", ".", "symbptt", path.name], folder, LIMIT)
-    except TimeoutError as error:
-        raise CheckerError(f"the library does not compile: {path.name}: {error}") from None
+        done = run([coqc(), "-q", "-w", "none", "-Q", ".", "symbptt", path.name], folder, LIMIT)
+    except Exceeded as error:
+        raise CheckerError(f"the library does not compile: {path.name}: Coq {error}") from None
     if done.returncode:
         raise CheckerError(f"the library does not compile: {path.name}: {_last(done.stderr)}")
     if not _complete(folder, [path]):
@@ -251,8 +199,8 @@ def check(text: str, limit: float = LIMIT) -> Verdict:
     with tempfile.TemporaryDirectory(prefix="symbptt-") as folder:
         try:
             outcome = _assumptions(Path(folder), compiled, plain(found), names, limit)
-        except TimeoutError as error:
-            return Verdict(False, f"Coq is {error}", said)
+        except Exceeded as error:
+            return Verdict(False, f"Coq {error}", said)
     if isinstance(outcome, str):
         return Verdict(False, outcome, said)
     supposed = _hypotheses(found)
@@ -299,7 +247,7 @@ def _assumptions(folder: Path, compiled: Path, text: str, names: list[str],
     """
     options = ["-q", "-w", "none", "-Q", str(compiled), "symbptt", "-Q", ".", "checked"]
     (folder / "certificate.v").write_text(text, encoding="utf-8")
-    done = _run([coqc(), *options, "certificate.v"], folder, limit)
+    done = run([coqc(), *options, "certificate.v"], folder, limit)
     if done.returncode:
         return f"Coq refuses it: {complaint(text, done.stderr)}"
     bare = [name for name in names if name not in REALS]
@@ -332,7 +280,7 @@ def _rests(name: str) -> str:
 def _ask(folder: Path, options: list[str], commands: list[str], limit: float) -> list[tuple[str, ...]] | str:
     """The answer to each Print Assumptions among these commands; or Coq's complaint."""
     (folder / "asked.v").write_text(ASKED + "".join(f"{line}.\n" for line in commands), encoding="utf-8")
-    done = _run([coqc(), *options, "asked.v"], folder, limit)
+    done = run([coqc(), *options, "asked.v"], folder, limit)
     if done.returncode:
         return f"Coq does not know its theorems: {_last(done.stderr)}"
     read = answers(done.stdout)
