@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from symbptt import api
 from symbptt.cli_emit import ModelAnywhere, asked
+from symbptt.cli_signals import tidied
 from symbptt.cli_values import folder_of, number_of_steps, number_of_uses, place, place_of_certificate
 from symbptt.model.depth import too_deep
 from symbptt.model.files import readable
@@ -30,7 +31,8 @@ class Commands(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run, as click does."""
         try:
-            return super().main(*args, **extra)
+            with tidied():
+                return super().main(*args, **extra)
         except (api.TooLarge, RecursionError) as error:
             refuse(str(error) if isinstance(error, api.TooLarge) else too_deep())
         except MemoryError:
