@@ -26,7 +26,7 @@ LAYERS = [
     {"accumulation", "gradients"},
     {"derive"},
     {"api"},
-    {"cli", "cli_emit", "cli_values", "__init__", "__main__"},
+    {"cli", "cli_emit", "cli_signals", "cli_values", "__init__", "__main__"},
 ]
 """Bottom up; a module may import its own layer and those below."""
 
