@@ -9,7 +9,7 @@ from importlib import resources
 
 from symbptt.program.edits import Edit
 
-SOURCES = ("runtime", "runtime_options", "runtime_segments", "runtime_windows", "runtime_shared")
+SOURCES = ("runtime_check", "runtime", "runtime_options", "runtime_segments", "runtime_windows", "runtime_shared")
 """The files of the runtime of NumPy modules."""
 
 

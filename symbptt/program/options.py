@@ -106,7 +106,13 @@ def _listed(value: object) -> tuple[str, ...] | None:
 
 
 def _named(value: object) -> object:
-    """The name of the mask; True is the one that it has by itself."""
+    """The name of the mask; True is the one that it has by itself.
+
+    Raises:
+        OptionError: it is no name.
+    """
+    if value is not None and not isinstance(value, (bool, str)):
+        raise OptionError(f"--mask is the name of the mask in data, such as {MASK}, not {value!r}")
     return (MASK if value else None) if isinstance(value, bool) else value
 
 

@@ -16,8 +16,11 @@ from symbptt.program.runtime_shared import (
     _expect,
     _misfit,
     _missing,
+    _require_among,
+    _require_dict,
     _require_known,
     _require_shapes,
+    _require_some,
     _returned,
 )
 
@@ -33,25 +36,6 @@ CLOCK = ""
 SCHEDULE = "auto"
 
 
-def forward(params: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Array]:
-    """The states; generated."""
-    raise NotImplementedError
-
-
-def unrolled(
-    params: Mapping[str, Any], data: Mapping[str, Any], moved: Mapping[str, Any] | None = None
-) -> dict[str, Array]:
-    """The states by the equations as they stand; generated."""
-    raise NotImplementedError
-
-
-def _objective(
-    params: Mapping[str, Any], data: Mapping[str, Any], states: Mapping[str, Array], loss: Mapping[str, Loss]
-) -> tuple[Array, dict[str, Array]]:
-    """What each step and sample adds to L, and the direct gradients; generated."""
-    raise NotImplementedError
-
-
 def _sizes(given: Mapping[str, Array]) -> dict[str, int]:
     """The sizes; generated."""
     raise NotImplementedError
@@ -60,98 +44,6 @@ def _sizes(given: Mapping[str, Array]) -> dict[str, int]:
 def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     """The shapes; generated."""
     raise NotImplementedError
-
-
-def _agree(what: str, found: Any, right: Any, terms: Any, limit: float = 1e-11) -> bool:
-    """Print how far two arrays are apart, measured by the sum of absolute terms; True where that is rounding."""
-    fits = np.shape(found) == np.shape(right)
-    apart, scale = float(np.max(np.abs(np.asarray(found) - right))) if fits else np.inf, float(np.max(terms))
-    error = apart / scale if scale else apart and np.inf
-    good = bool(error <= limit)
-    verdict = "ok" if good else "WRONG" if np.isfinite(scale) and np.all(np.isfinite(right)) else "not finite"
-    print(f"    {what:<40} {np.shape(found)!s:<14} {error:8.1e}  {verdict}")
-    return good
-
-
-def _complex_step(
-    name: str, params: Mapping[str, Any], data: Mapping[str, Any], loss: Mapping[str, Loss]
-) -> tuple[Array, Array]:
-    """The derivatives of L with respect to one array, and the sums of the absolute terms that make them up."""
-    base = np.asarray(params[name] if name in PARAMETERS else data[name])
-    derivative, terms = np.zeros(base.shape), np.zeros(base.shape)
-    for place in np.ndindex(base.shape):
-        moved = base.astype(complex)
-        moved[place] += 1e-30j
-        shifted_params = {**params, name: moved} if name in PARAMETERS else params
-        shifted_data = data if name in PARAMETERS else {**data, name: moved}
-        states = forward(shifted_params, shifted_data)
-        slopes = _objective(shifted_params, shifted_data, states, loss)[0].imag / 1e-30
-        derivative[place], terms[place] = slopes.sum(), np.abs(slopes).sum()
-    return derivative, terms
-
-
-def _added_step(
-    name: str,
-    params: Mapping[str, Any],
-    data: Mapping[str, Any],
-    states: Mapping[str, Array],
-    loss: Mapping[str, Loss],
-) -> tuple[Array, Array]:
-    """The same with respect to what is added to a family at each step: the total derivatives."""
-    derivative, terms = np.zeros(states[name].shape), np.zeros(states[name].shape)
-    for place in np.ndindex(derivative.shape):
-        moved = {key: np.zeros(stack.shape, complex if key == name else float) for key, stack in states.items()}
-        moved[name][place] = 1e-30j
-        slopes = _objective(params, data, unrolled(params, data, moved), loss)[0].imag / 1e-30
-        derivative[place], terms[place] = slopes.sum(), np.abs(slopes).sum()
-    return derivative, terms
-
-
-def _one_sided(
-    step: float,
-    params: Mapping[str, Any],
-    data: Mapping[str, Any],
-    loss: Mapping[str, Loss],
-    grads: Mapping[str, Array],
-) -> tuple[Any, float, float]:
-    """The difference quotient of L along one direction, what the gradients make of it, the sum of absolute terms."""
-    random = np.random.default_rng(2)
-    direction: dict[str, Any] = {name: random.normal(size=gradient.shape) for name, gradient in grads.items()}
-    after_params = {name: value + step * direction.get(name, 0) for name, value in params.items()}
-    after_data = {name: value + step * direction.get(name, 0) for name, value in data.items()}
-    before = _objective(params, data, forward(params, data), loss)[0].sum()
-    after = _objective(after_params, after_data, forward(after_params, after_data), loss)[0].sum()
-    products = [grads[name] * direction[name] for name in grads]
-    return (after - before) / step, float(sum(map(np.sum, products))), float(sum(np.sum(abs(p)) for p in products))
-
-
-def _mask(T: int, B: int) -> Array:
-    """A mask with zeros and ones; the first step counts for every sample of two."""
-    return np.asarray((np.arange(T)[:, None] + np.arange(B)) % 3 != 2, dtype=float)[..., None]
-
-
-def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Random parameters and data: weights near one half over their width, initial values not zero."""
-    random = np.random.default_rng(1)
-    shapes = _shapes(T, B, size)
-    params: dict[str, Any] = dict(CONSTANTS)
-    for name, axes in PARAMETERS.items():
-        width = shapes[name][-1] if len(axes) > 1 else 1
-        params[name] = random.normal(0.5, 0.25, shapes[name]) / width
-    return params, {name: random.normal(0.5, 0.5, shapes[name]) for name in DATA}
-
-
-def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
-    """A loss for check: with s the weighted sum of all entries, s + s²/2 + half of the squared norms."""
-
-    def loss(*arguments: Array) -> tuple[Array, Any]:
-        weights = [np.cos(seed + 3 * k + np.arange(v.shape[-1])) for k, v in enumerate(arguments)]
-        s = np.sum([np.sum(w * v, axis=-1) for w, v in zip(weights, arguments, strict=True)], axis=0)
-        squares = np.sum([np.sum(v * v, axis=-1) for v in arguments], axis=0)
-        gradients = tuple((1 + s)[..., None] * weights[k] + arguments[k] for k in carrying)
-        return s + s * s / 2 + squares / 2, gradients if len(gradients) > 1 else gradients[0]
-
-    return loss
 
 
 def _read(
@@ -164,6 +56,8 @@ def _read(
     Raises:
         ValueError: an array is missing, is not known or does not have the shape that the others make it have.
     """
+    _require_dict("params", params)
+    _require_dict("data", data)
     given = {name: _array("params", params, name, axes) for name, axes in PARAMETERS.items()}
     for name, axes in DATA.items():
         if name in data or name not in spared:
@@ -171,8 +65,7 @@ def _read(
     if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
         _require_known(params, data)
     T, B = given[CLOCK].shape[:2]
-    if T < 1:
-        raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
+    _require_some(T, B)
     shapes = _shapes(T, B, _sizes(given))
     if any(array.shape != shapes[name] for name, array in given.items()):
         raise ValueError(_misfit(given))
@@ -196,11 +89,14 @@ def _stacks(
     T, B = given[CLOCK].shape[:2]
     shapes = _shapes(T, B, size)
     dtype = next(array.dtype for name, array in given.items() if name not in TARGETS)
+    _require_dict(group, arrays)
     found: dict[str, Array] = {}
     for name, axes in table.items():
         stack = _array(group, arrays, name, axes)
         _expect(group, name, stack, axes, shapes[name])
         found[name] = stack.astype(dtype, casting="same_kind")
+    if len(arrays) != len(table):
+        _require_among(table, group, arrays, table)
     return found
 
 
@@ -209,6 +105,7 @@ def _array(group: str, arrays: Mapping[str, Any], name: str, axes: tuple[str, ..
     if name not in arrays:
         raise ValueError(_missing(group, arrays, name, f"an array of shape ({', '.join(axes)})"))
     array = np.asarray(arrays[name])
+    _require_numbers(group, name, arrays[name], array)
     if array.ndim != len(axes):
         raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)})')
     return array
@@ -218,9 +115,31 @@ def _number(params: Mapping[str, Any], name: str) -> Any:
     """A constant as a Python number, which leaves the dtype of arrays alone."""
     if name not in params:
         raise ValueError(_missing("params", params, name, "a number"))
-    if np.shape(params[name]) != ():
-        raise ValueError(f'params["{name}"] has shape {np.shape(params[name])}; expected a number')
-    return np.asarray(params[name]).item()
+    number = np.asarray(params[name])
+    _require_numbers("params", name, params[name], number)
+    if number.shape != ():
+        raise ValueError(f'params["{name}"] has shape {number.shape}; expected a number')
+    return number.item()
+
+
+def _require_numbers(group: str, name: str, given: Any, array: Array) -> None:
+    """Refuse what NumPy would make numbers of: texts, dates and objects; and masks, which it would leave out."""
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError(f'{group}["{name}"] is a masked array, whose mask would be lost; expected plain numbers')
+    if array.dtype.kind in "OSUTMm":
+        raise TypeError(f'{group}["{name}"] has dtype {array.dtype}; expected numbers')
+
+
+def _work_arrays(buffers: Any) -> dict[str, Any]:
+    """What keeps the work arrays of a call, which may be those of the call before."""
+    if buffers is None:
+        return {}
+    if not isinstance(buffers, dict):
+        raise TypeError(f"buffers is of type {type(buffers).__name__}; expected a dict, empty at first")
+    for key, kept in buffers.items():
+        if not isinstance(kept, dict) and not (isinstance(kept, tuple) and len(kept) == 2):
+            raise TypeError(f"buffers holds {key!r}, which no call puts there; expected a dict, empty at first")
+    return buffers
 
 
 def _evaluated(

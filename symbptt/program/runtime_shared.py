@@ -99,9 +99,26 @@ def _require_known(params: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     """Refuse what the model does not know; either may hold what belongs to the other."""
     known = {**PARAMETERS, **CONSTANTS, **DATA, **STATES}
     for group, arrays, tables in (("params", params, {**PARAMETERS, **CONSTANTS}), ("data", data, DATA)):
-        for name in arrays:
-            if name not in known:
-                raise ValueError(f'{group}["{name}"] is not known; {group} holds {", ".join(tables)}')
+        _require_among(known, group, arrays, tables)
+
+
+def _require_among(known: Mapping[str, Any], group: str, arrays: Mapping[str, Any], table: Mapping[str, Any]) -> None:
+    """Refuse a name that is none of those that are known, and say which ones the group holds."""
+    for name in arrays:
+        if name not in known:
+            raise ValueError(f'{group}["{name}"] is not known; {group} holds {", ".join(table) or "nothing"}')
+
+
+def _require_dict(group: str, arrays: Any) -> None:
+    """Refuse what holds nothing by name."""
+    if not hasattr(arrays, "keys"):
+        raise TypeError(f"{group} is of type {type(arrays).__name__}; expected a dict by name")
+
+
+def _require_some(T: int, B: int) -> None:
+    """Refuse data without steps or without samples."""
+    if T < 1 or B < 1:
+        raise ValueError(f'data["{CLOCK}"] has no {"step; T" if T < 1 else "sample; B"} must be at least 1')
 
 
 def _misfit(given: Mapping[str, Any]) -> str:

@@ -15,8 +15,11 @@ from symbptt.program.runtime_shared import (
     _expect,
     _misfit,
     _missing,
+    _require_among,
+    _require_dict,
     _require_known,
     _require_shapes,
+    _require_some,
     _returned,
 )
 
@@ -135,6 +138,8 @@ def _read(
     Raises:
         ValueError: a tensor is missing, is not known or does not have the shape that the others make it have.
     """
+    _require_dict("params", params)
+    _require_dict("data", data)
     given = {name: _tensor("params", params, name, axes) for name, axes in PARAMETERS.items()}
     for name, axes in DATA.items():
         if name in data or name not in spared:
@@ -142,8 +147,7 @@ def _read(
     if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
         _require_known(params, data)
     T, B = given[CLOCK].shape[:2]
-    if T < 1:
-        raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
+    _require_some(T, B)
     shapes = _shapes(T, B, _sizes(given))
     if any(tensor.shape != shapes[name] for name, tensor in given.items()):
         raise ValueError(_misfit(given))
@@ -176,11 +180,14 @@ def _stacks(
     T, B = given[CLOCK].shape[:2]
     shapes = _shapes(T, B, size)
     dtype = next(tensor.dtype for name, tensor in given.items() if name not in TARGETS)
+    _require_dict(group, tensors)
     found: dict[str, Tensor] = {}
     for name, axes in table.items():
         stack = _tensor(group, tensors, name, axes)
         _expect(group, name, stack, axes, shapes[name])
         found[name] = stack.to(dtype)
+    if len(tensors) != len(table):
+        _require_among(table, group, tensors, table)
     return found
 
 
@@ -189,6 +196,8 @@ def _tensor(group: str, tensors: Mapping[str, Any], name: str, axes: tuple[str, 
     if name not in tensors:
         raise ValueError(_missing(group, tensors, name, f"a tensor of shape ({', '.join(axes)})"))
     tensor = torch.as_tensor(tensors[name])
+    if tensor.is_complex():
+        raise TypeError(f'{group}["{name}"] is complex; expected real numbers')
     if tensor.ndim != len(axes):
         raise ValueError(f'{group}["{name}"] has shape {tuple(tensor.shape)}; expected ({", ".join(axes)})')
     return tensor
@@ -199,7 +208,10 @@ def _number(params: Mapping[str, Any], name: str) -> Any:
     if name not in params:
         raise ValueError(_missing("params", params, name, "a number"))
     number = params[name]
-    shape = tuple(torch.as_tensor(number).shape)
+    value = torch.as_tensor(number)
+    if value.is_complex():
+        raise TypeError(f'params["{name}"] is complex; expected a real number')
+    shape = tuple(value.shape)
     if shape:
         raise ValueError(f'params["{name}"] has shape {shape}; expected a number')
     # A tensor made of a Python number would round it.

@@ -48,7 +48,8 @@ def test_no_name_is_given_twice_or_belongs_to_python() -> None:
 
 def test_functions_bring_those_that_they_call() -> None:
     brought = [source.split("(")[0] for source in carried("y = _stacks(a)")]
-    assert brought == ["def _stacks", "def _array", "def _expect", "def _missing"]
+    assert brought == ["def _stacks", "def _array", "def _require_numbers", "def _expect", "def _missing",
+                       "def _require_among", "def _require_dict"]
     assert carried("y = 1") == []
     assert {"forward", "unrolled", "_objective", "_sizes", "_shapes"}.isdisjoint(functions())
 

@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 from symbptt.model.functions import CALLABLE, ENTRYWISE, FUNCTIONS, SLOPES, VECTOR_FUNCTIONS
-from symbptt.program import runtime, runtime_options, runtime_segments, runtime_shared, runtime_windows
+from symbptt.program import runtime, runtime_check, runtime_options, runtime_segments, runtime_shared, runtime_windows
 from symbptt.program.carry import SOURCES, edited, functions
 from symbptt.render.arrays import NUMPY
 
@@ -28,8 +28,8 @@ def exact(name: str, points) -> np.ndarray:
 
 
 def test_no_function_stands_in_for_another() -> None:
-    named = [name for module in (runtime, runtime_options, runtime_segments, runtime_shared, runtime_windows)
-             for name, value in vars(module).items()
+    own = (runtime, runtime_check, runtime_options, runtime_segments, runtime_shared, runtime_windows)
+    named = [name for module in own for name, value in vars(module).items()
              if getattr(value, "__module__", "") == module.__name__]
     assert set(functions()) <= set(named)
     bodies = [name for source in SOURCES for name in functions((source,))]

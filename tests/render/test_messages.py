@@ -10,9 +10,10 @@ if not os.environ.get("SYMBPTT_CI"):
     pytest.importorskip("torch")
     pytest.importorskip("jax")
 
+from symbptt.api import derive as api_derive
 from symbptt.derive import derive
 from symbptt.model.masked import masked
-from symbptt.program.options import Options
+from symbptt.program.options import OptionError, Options
 from symbptt.render.targets import render
 from tests.render.faces import JaxFace, TorchFace
 from tests.render.test_numpy_program import (  # noqa: F401 - the fixture
@@ -184,3 +185,78 @@ def test_a_loss_with_several_gradients_is_told_that_they_are_a_tuple(target: str
 def carried(name: str) -> list:
     network = Network(model(name))
     return [network.carrying(key) for key in network.model.opaque]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_stacks_that_are_not_known_are_named(target: str, program) -> None:
+    network, module = Network(model("linear")), program("linear", target)
+    params, data = network.params, network.data
+    states, direct = module.forward(params, data), network.direct(params, data)
+    more = next(iter(states.values()))
+    for name, given in (("hh", states), ("x", states), ("h", direct), ("hh", direct)):
+        group, held = ("states", states) if given is states else ("direct", direct)
+        wrong = {**given, name: more}
+        arguments = (wrong, direct) if given is states else (states, wrong)
+        fault(lambda a=arguments: module.backward(params, data, *a),
+              f'{group}["{name}"] is not known; {group} holds {", ".join(held)}')
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_is_no_dict_is_refused(target: str, program) -> None:
+    network, module = Network(model("linear")), program("linear", target)
+    made = getattr(module, "made", module)
+    given = {name: list(arrays.values()) for name, arrays in (("params", network.params), ("data", network.data))}
+    with pytest.raises(TypeError, match="params is of type list; expected a dict by name"):
+        made.value_and_grad(given["params"], network.data, network.loss)
+    with pytest.raises(TypeError, match="data is of type list; expected a dict by name"):
+        made.forward(network.params, given["data"])
+    with pytest.raises(TypeError, match="states is of type list; expected a dict by name"):
+        made.backward(network.params, network.data, [], {})
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_sample_is_refused(target: str, program) -> None:
+    network, module = Network(model("linear")), program("linear", target)
+    data = {key: array[:, :0] if array.ndim == 3 else array[:0] for key, array in network.data.items()}
+    fault(lambda: module.value_and_grad(network.params, data, network.loss), 'data["x"] has no sample; B', "at least 1")
+
+
+@pytest.mark.parametrize("target", ["torch", "jax"])
+def test_complex_numbers_are_refused(target: str, program) -> None:
+    network, module = Network(model("constants")), program("constants", target)
+    for group, given in (("params", network.params), ("data", network.data)):
+        for name, value in given.items():
+            both = {"params": network.params, "data": network.data, group: {**given, name: np.asarray(value) + 0.5j}}
+            with pytest.raises(TypeError, match=rf'{group}\["{name}"\] is complex; expected'):
+                module.forward(both["params"], both["data"])
+
+
+@pytest.mark.parametrize("target", ["numpy", "numpy-textbook"])
+@pytest.mark.parametrize(("made", "said"), [
+    (lambda value: np.asarray(value).astype(str), "has dtype <U32; expected numbers"),
+    (lambda value: np.asarray(value).astype(object), "has dtype object; expected numbers"),
+    (np.ma.masked_array, "is a masked array, whose mask would be lost; expected plain numbers"),
+], ids=["texts", "objects", "masked"])
+def test_what_is_no_number_is_refused(target: str, made, said: str, program) -> None:
+    network, module = Network(model("constants")), program("constants", target)
+    for group, given in (("params", network.params), ("data", network.data)):
+        for name, value in given.items():
+            both = {"params": network.params, "data": network.data, group: {**given, name: made(value)}}
+            with pytest.raises(TypeError, match=re.escape(f'{group}["{name}"] {said}')):
+                module.forward(both["params"], both["data"])
+
+
+@pytest.mark.parametrize(("buffers", "said"), [
+    ([], "buffers is of type list; expected a dict, empty at first"),
+    ({"forward": 3}, "buffers holds 'forward', which no call puts there; expected a dict, empty at first"),
+], ids=["a list", "a number"])
+def test_what_cannot_keep_work_arrays_is_refused(buffers, said: str, program) -> None:
+    network, module = Network(model("linear")), program("linear", "numpy")
+    with pytest.raises(TypeError, match=re.escape(said)):
+        module.value_and_grad(network.params, network.data, network.loss, buffers=buffers)
+
+
+@pytest.mark.parametrize("mask", [["m"], 3, {"m": 1}])
+def test_a_mask_has_a_name(mask) -> None:
+    with pytest.raises(OptionError, match="--mask is the name of the mask in data, such as mask, not "):
+        api_derive(model("linear")).to_code("numpy", mask=mask)

@@ -459,6 +459,8 @@ def _read(
     Raises:
         ValueError: an array is missing, is not known or does not have the shape that the others make it have.
     """
+    _require_dict("params", params)
+    _require_dict("data", data)
     given = {name: _array("params", params, name, axes) for name, axes in PARAMETERS.items()}
     for name, axes in DATA.items():
         if name in data or name not in spared:
@@ -466,8 +468,7 @@ def _read(
     if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
         _require_known(params, data)
     T, B = given[CLOCK].shape[:2]
-    if T < 1:
-        raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
+    _require_some(T, B)
     shapes = _shapes(T, B, _sizes(given))
     if any(array.shape != shapes[name] for name, array in given.items()):
         raise ValueError(_misfit(given))
@@ -496,11 +497,14 @@ def _stacks(
     T, B = given[CLOCK].shape[:2]
     shapes = _shapes(T, B, size)
     dtype = next(array.dtype for name, array in given.items() if name not in TARGETS)
+    _require_dict(group, arrays)
     found: dict[str, Array] = {}
     for name, axes in table.items():
         stack = _array(group, arrays, name, axes)
         _expect(group, name, stack, axes, shapes[name])
         found[name] = stack.astype(dtype)
+    if len(arrays) != len(table):
+        _require_among(table, group, arrays, table)
     return found
 
 
@@ -509,6 +513,8 @@ def _array(group: str, arrays: Mapping[str, Any], name: str, axes: tuple[str, ..
     if name not in arrays:
         raise ValueError(_missing(group, arrays, name, f"an array of shape ({', '.join(axes)})"))
     array = jnp.asarray(arrays[name])
+    if jnp.iscomplexobj(array):
+        raise TypeError(f'{group}["{name}"] is complex; expected real numbers')
     if array.ndim != len(axes):
         raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)})')
     return array
@@ -520,6 +526,8 @@ def _number(params: Mapping[str, Any], name: str) -> Array:
         raise ValueError(_missing("params", params, name, "a number"))
     if jnp.shape(params[name]) != ():
         raise ValueError(f'params["{name}"] has shape {jnp.shape(params[name])}; expected a number')
+    if jnp.iscomplexobj(params[name]):
+        raise TypeError(f'params["{name}"] is complex; expected a real number')
     return jnp.asarray(params[name])
 
 
@@ -646,9 +654,26 @@ def _require_known(params: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     """Refuse what the model does not know; either may hold what belongs to the other."""
     known = {**PARAMETERS, **CONSTANTS, **DATA, **STATES}
     for group, arrays, tables in (("params", params, {**PARAMETERS, **CONSTANTS}), ("data", data, DATA)):
-        for name in arrays:
-            if name not in known:
-                raise ValueError(f'{group}["{name}"] is not known; {group} holds {", ".join(tables)}')
+        _require_among(known, group, arrays, tables)
+
+
+def _require_among(known: Mapping[str, Any], group: str, arrays: Mapping[str, Any], table: Mapping[str, Any]) -> None:
+    """Refuse a name that is none of those that are known, and say which ones the group holds."""
+    for name in arrays:
+        if name not in known:
+            raise ValueError(f'{group}["{name}"] is not known; {group} holds {", ".join(table) or "nothing"}')
+
+
+def _require_dict(group: str, arrays: Any) -> None:
+    """Refuse what holds nothing by name."""
+    if not hasattr(arrays, "keys"):
+        raise TypeError(f"{group} is of type {type(arrays).__name__}; expected a dict by name")
+
+
+def _require_some(T: int, B: int) -> None:
+    """Refuse data without steps or without samples."""
+    if T < 1 or B < 1:
+        raise ValueError(f'data["{CLOCK}"] has no {"step; T" if T < 1 else "sample; B"} must be at least 1')
 
 
 def _misfit(given: Mapping[str, Any]) -> str:

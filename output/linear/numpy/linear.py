@@ -110,7 +110,7 @@ def value_and_grad(
     the next call with the same dict; what is returned is not in them. Threads take a dict each.
     """
     given, size = _read(params, data)
-    buffers = {} if buffers is None else buffers
+    buffers = _work_arrays(buffers)
     arrays = _forward(params, given, size, buffers)
     values, direct = _objective(params, data, _states(given, size, arrays), _one_loss(loss, "l"))
     grads, _ = _backward(params, given, size, arrays, direct, every=False, buffers=buffers)
@@ -469,6 +469,8 @@ def _read(
     Raises:
         ValueError: an array is missing, is not known or does not have the shape that the others make it have.
     """
+    _require_dict("params", params)
+    _require_dict("data", data)
     given = {name: _array("params", params, name, axes) for name, axes in PARAMETERS.items()}
     for name, axes in DATA.items():
         if name in data or name not in spared:
@@ -476,8 +478,7 @@ def _read(
     if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
         _require_known(params, data)
     T, B = given[CLOCK].shape[:2]
-    if T < 1:
-        raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
+    _require_some(T, B)
     shapes = _shapes(T, B, _sizes(given))
     if any(array.shape != shapes[name] for name, array in given.items()):
         raise ValueError(_misfit(given))
@@ -501,11 +502,14 @@ def _stacks(
     T, B = given[CLOCK].shape[:2]
     shapes = _shapes(T, B, size)
     dtype = next(array.dtype for name, array in given.items() if name not in TARGETS)
+    _require_dict(group, arrays)
     found: dict[str, Array] = {}
     for name, axes in table.items():
         stack = _array(group, arrays, name, axes)
         _expect(group, name, stack, axes, shapes[name])
         found[name] = stack.astype(dtype, casting="same_kind")
+    if len(arrays) != len(table):
+        _require_among(table, group, arrays, table)
     return found
 
 
@@ -514,6 +518,7 @@ def _array(group: str, arrays: Mapping[str, Any], name: str, axes: tuple[str, ..
     if name not in arrays:
         raise ValueError(_missing(group, arrays, name, f"an array of shape ({', '.join(axes)})"))
     array = np.asarray(arrays[name])
+    _require_numbers(group, name, arrays[name], array)
     if array.ndim != len(axes):
         raise ValueError(f'{group}["{name}"] has shape {array.shape}; expected ({", ".join(axes)})')
     return array
@@ -523,9 +528,31 @@ def _number(params: Mapping[str, Any], name: str) -> Any:
     """A constant as a Python number, which leaves the dtype of arrays alone."""
     if name not in params:
         raise ValueError(_missing("params", params, name, "a number"))
-    if np.shape(params[name]) != ():
-        raise ValueError(f'params["{name}"] has shape {np.shape(params[name])}; expected a number')
-    return np.asarray(params[name]).item()
+    number = np.asarray(params[name])
+    _require_numbers("params", name, params[name], number)
+    if number.shape != ():
+        raise ValueError(f'params["{name}"] has shape {number.shape}; expected a number')
+    return number.item()
+
+
+def _require_numbers(group: str, name: str, given: Any, array: Array) -> None:
+    """Refuse what NumPy would make numbers of: texts, dates and objects; and masks, which it would leave out."""
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError(f'{group}["{name}"] is a masked array, whose mask would be lost; expected plain numbers')
+    if array.dtype.kind in "OSUTMm":
+        raise TypeError(f'{group}["{name}"] has dtype {array.dtype}; expected numbers')
+
+
+def _work_arrays(buffers: Any) -> dict[str, Any]:
+    """What keeps the work arrays of a call, which may be those of the call before."""
+    if buffers is None:
+        return {}
+    if not isinstance(buffers, dict):
+        raise TypeError(f"buffers is of type {type(buffers).__name__}; expected a dict, empty at first")
+    for key, kept in buffers.items():
+        if not isinstance(kept, dict) and not (isinstance(kept, tuple) and len(kept) == 2):
+            raise TypeError(f"buffers holds {key!r}, which no call puts there; expected a dict, empty at first")
+    return buffers
 
 
 def _evaluated(
@@ -686,9 +713,26 @@ def _require_known(params: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     """Refuse what the model does not know; either may hold what belongs to the other."""
     known = {**PARAMETERS, **CONSTANTS, **DATA, **STATES}
     for group, arrays, tables in (("params", params, {**PARAMETERS, **CONSTANTS}), ("data", data, DATA)):
-        for name in arrays:
-            if name not in known:
-                raise ValueError(f'{group}["{name}"] is not known; {group} holds {", ".join(tables)}')
+        _require_among(known, group, arrays, tables)
+
+
+def _require_among(known: Mapping[str, Any], group: str, arrays: Mapping[str, Any], table: Mapping[str, Any]) -> None:
+    """Refuse a name that is none of those that are known, and say which ones the group holds."""
+    for name in arrays:
+        if name not in known:
+            raise ValueError(f'{group}["{name}"] is not known; {group} holds {", ".join(table) or "nothing"}')
+
+
+def _require_dict(group: str, arrays: Any) -> None:
+    """Refuse what holds nothing by name."""
+    if not hasattr(arrays, "keys"):
+        raise TypeError(f"{group} is of type {type(arrays).__name__}; expected a dict by name")
+
+
+def _require_some(T: int, B: int) -> None:
+    """Refuse data without steps or without samples."""
+    if T < 1 or B < 1:
+        raise ValueError(f'data["{CLOCK}"] has no {"step; T" if T < 1 else "sample; B"} must be at least 1')
 
 
 def _misfit(given: Mapping[str, Any]) -> str:

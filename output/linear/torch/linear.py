@@ -452,6 +452,8 @@ def _read(
     Raises:
         ValueError: a tensor is missing, is not known or does not have the shape that the others make it have.
     """
+    _require_dict("params", params)
+    _require_dict("data", data)
     given = {name: _tensor("params", params, name, axes) for name, axes in PARAMETERS.items()}
     for name, axes in DATA.items():
         if name in data or name not in spared:
@@ -459,8 +461,7 @@ def _read(
     if len(params) + len(data) != len(PARAMETERS) + len(CONSTANTS) + len(DATA):
         _require_known(params, data)
     T, B = given[CLOCK].shape[:2]
-    if T < 1:
-        raise ValueError(f'data["{CLOCK}"] has no step; T must be at least 1')
+    _require_some(T, B)
     shapes = _shapes(T, B, _sizes(given))
     if any(tensor.shape != shapes[name] for name, tensor in given.items()):
         raise ValueError(_misfit(given))
@@ -493,11 +494,14 @@ def _stacks(
     T, B = given[CLOCK].shape[:2]
     shapes = _shapes(T, B, size)
     dtype = next(tensor.dtype for name, tensor in given.items() if name not in TARGETS)
+    _require_dict(group, tensors)
     found: dict[str, Tensor] = {}
     for name, axes in table.items():
         stack = _tensor(group, tensors, name, axes)
         _expect(group, name, stack, axes, shapes[name])
         found[name] = stack.to(dtype)
+    if len(tensors) != len(table):
+        _require_among(table, group, tensors, table)
     return found
 
 
@@ -506,6 +510,8 @@ def _tensor(group: str, tensors: Mapping[str, Any], name: str, axes: tuple[str, 
     if name not in tensors:
         raise ValueError(_missing(group, tensors, name, f"a tensor of shape ({', '.join(axes)})"))
     tensor = torch.as_tensor(tensors[name])
+    if tensor.is_complex():
+        raise TypeError(f'{group}["{name}"] is complex; expected real numbers')
     if tensor.ndim != len(axes):
         raise ValueError(f'{group}["{name}"] has shape {tuple(tensor.shape)}; expected ({", ".join(axes)})')
     return tensor
@@ -516,7 +522,10 @@ def _number(params: Mapping[str, Any], name: str) -> Any:
     if name not in params:
         raise ValueError(_missing("params", params, name, "a number"))
     number = params[name]
-    shape = tuple(torch.as_tensor(number).shape)
+    value = torch.as_tensor(number)
+    if value.is_complex():
+        raise TypeError(f'params["{name}"] is complex; expected a real number')
+    shape = tuple(value.shape)
     if shape:
         raise ValueError(f'params["{name}"] has shape {shape}; expected a number')
     # A tensor made of a Python number would round it.
@@ -625,9 +634,26 @@ def _require_known(params: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     """Refuse what the model does not know; either may hold what belongs to the other."""
     known = {**PARAMETERS, **CONSTANTS, **DATA, **STATES}
     for group, arrays, tables in (("params", params, {**PARAMETERS, **CONSTANTS}), ("data", data, DATA)):
-        for name in arrays:
-            if name not in known:
-                raise ValueError(f'{group}["{name}"] is not known; {group} holds {", ".join(tables)}')
+        _require_among(known, group, arrays, tables)
+
+
+def _require_among(known: Mapping[str, Any], group: str, arrays: Mapping[str, Any], table: Mapping[str, Any]) -> None:
+    """Refuse a name that is none of those that are known, and say which ones the group holds."""
+    for name in arrays:
+        if name not in known:
+            raise ValueError(f'{group}["{name}"] is not known; {group} holds {", ".join(table) or "nothing"}')
+
+
+def _require_dict(group: str, arrays: Any) -> None:
+    """Refuse what holds nothing by name."""
+    if not hasattr(arrays, "keys"):
+        raise TypeError(f"{group} is of type {type(arrays).__name__}; expected a dict by name")
+
+
+def _require_some(T: int, B: int) -> None:
+    """Refuse data without steps or without samples."""
+    if T < 1 or B < 1:
+        raise ValueError(f'data["{CLOCK}"] has no {"step; T" if T < 1 else "sample; B"} must be at least 1')
 
 
 def _misfit(given: Mapping[str, Any]) -> str:
