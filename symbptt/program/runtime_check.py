@@ -45,6 +45,9 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
 
 def _agree(what: str, found: Any, right: Any, terms: Any, limit: float = 1e-11) -> bool:
     """Print how far two arrays are apart, measured by the sum of absolute terms; True where that is rounding."""
+    if found is None:
+        print(f"    {what} is missing: WRONG")
+        return False
     fits = np.shape(found) == np.shape(right)
     apart, scale = float(np.max(np.abs(np.asarray(found) - right))) if fits else np.inf, float(np.max(terms))
     error = apart / scale if scale else apart and np.inf
@@ -88,22 +91,45 @@ def _added_step(
     return derivative, terms
 
 
-def _one_sided(
-    step: float,
+def _along(
+    step: complex,
     params: Mapping[str, Any],
     data: Mapping[str, Any],
     loss: Mapping[str, Loss],
     grads: Mapping[str, Array],
 ) -> tuple[Any, float, float]:
-    """The difference quotient of L along one direction, what the gradients make of it, the sum of absolute terms."""
+    """The slope of L along one direction, by a complex step or a difference, what the gradients make of it, and the sum
+    of absolute terms.
+    """
     random = np.random.default_rng(2)
     direction: dict[str, Any] = {name: random.normal(size=gradient.shape) for name, gradient in grads.items()}
     after_params = {name: value + step * direction.get(name, 0) for name, value in params.items()}
     after_data = {name: value + step * direction.get(name, 0) for name, value in data.items()}
-    before = _objective(params, data, forward(params, data), loss)[0].sum()
-    after = _objective(after_params, after_data, forward(after_params, after_data), loss)[0].sum()
+    after = _objective(after_params, after_data, unrolled(after_params, after_data), loss)[0].sum()
     products = [grads[name] * direction[name] for name in grads]
-    return (after - before) / step, float(sum(map(np.sum, products))), float(sum(np.sum(abs(p)) for p in products))
+    if step.imag:
+        slope = after.imag / step.imag
+    else:
+        slope = (after - _objective(params, data, unrolled(params, data), loss)[0].sum()) / step
+    return slope, float(sum(map(np.sum, products))), float(sum(np.sum(abs(p)) for p in products))
+
+
+def _copies(*groups: Mapping[str, Any]) -> list[dict[str, Array]]:
+    """Copies of all arrays."""
+    return [{name: np.array(value) for name, value in group.items()} for group in groups]
+
+
+def _unchanged(before: list[dict[str, Array]], *groups: Mapping[str, Any]) -> bool:
+    """Print which arrays are not what they were; True where all are."""
+    changed = [
+        name
+        for group, copies in zip(groups, before, strict=True)
+        for name, value in copies.items()
+        if not np.array_equal(value, np.asarray(group[name]), equal_nan=True)
+    ]
+    for name in changed:
+        print(f"    {name} was changed: WRONG")
+    return not changed
 
 
 def _mask(T: int, B: int) -> Array:
@@ -112,14 +138,19 @@ def _mask(T: int, B: int) -> Array:
 
 
 def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Random parameters and data: weights near one half over their width, initial values not zero."""
+    """Random parameters and data, a third below zero: weights near ±1/2 over their width, initial values not zero."""
     random = np.random.default_rng(1)
     shapes = _shapes(T, B, size)
+
+    def drawn(name: str, spread: float) -> Array:
+        signs = random.choice([-1.0, 1.0, 1.0], shapes[name])
+        return np.asarray(signs * random.normal(0.5, spread, shapes[name]))
+
     params: dict[str, Any] = dict(CONSTANTS)
     for name, axes in PARAMETERS.items():
         width = shapes[name][-1] if len(axes) > 1 else 1
-        params[name] = random.normal(0.5, 0.25, shapes[name]) / width
-    return params, {name: random.normal(0.5, 0.5, shapes[name]) for name in DATA}
+        params[name] = drawn(name, 0.25) / width
+    return params, {name: drawn(name, 0.5) for name in DATA}
 
 
 def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:

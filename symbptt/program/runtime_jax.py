@@ -58,8 +58,11 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
     raise NotImplementedError
 
 
-def _agree(what: str, found: Array, right: Array, least: float = 0.0, limit: float = 1e-11) -> bool:
+def _agree(what: str, found: Array | None, right: Array, least: float = 0.0, limit: float = 1e-11) -> bool:
     """Print how far two arrays are apart, measured by the largest entry or `least`; True where that is rounding."""
+    if found is None:
+        print(f"    {what} is missing: WRONG")
+        return False
     fits = found.shape == right.shape
     apart = float(jnp.abs(found - right).max()) if fits else float("inf")
     scale = max(float(jnp.abs(right).max()), least)
@@ -98,20 +101,51 @@ def _by_autodiff(
     return L, grads, total
 
 
+def _along(
+    wanted: tuple[str, ...],
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    loss: Mapping[str, Loss],
+    grads: Mapping[str, Array],
+) -> tuple[Array, Array, float]:
+    """What the gradients make of the slope of L along one direction, the slope, and the sum of absolute terms."""
+    given = {name: (params if name in PARAMETERS else data)[name] for name in wanted if name in grads}
+    keys = jax.random.split(jax.random.key(2), len(given))
+    direction = {name: jax.random.normal(key, given[name].shape) for key, name in zip(keys, given, strict=True)}
+
+    def plain(leaves: dict[str, Array]) -> Array:
+        return _plainly({**params, **_among(leaves, PARAMETERS)}, {**data, **_among(leaves, DATA)}, {}, loss)
+
+    _, slope = jax.jit(lambda: jax.jvp(plain, (given,), (direction,)))()
+    products = [grads[name] * direction[name] for name in given]
+    scale = sum(float(abs(product).sum()) for product in products)
+    return jnp.stack([product.sum() for product in products]).sum(), slope, scale
+
+
+def _among(arrays: Mapping[str, Array], table: Mapping[str, Any]) -> dict[str, Array]:
+    """The arrays that a table lists."""
+    return {name: array for name, array in arrays.items() if name in table}
+
+
 def _mask(T: int, B: int) -> Array:
     """A mask with zeros and ones; the first step counts for every sample of two."""
     return ((jnp.arange(T)[:, None] + jnp.arange(B)) % 3 != 2).astype(float)[..., None]
 
 
 def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Random parameters and data: weights near one half over their width, initial values not zero."""
+    """Random parameters and data, a third below zero: weights near ±1/2 over their width, initial values not zero."""
     shapes = _shapes(T, B, size)
-    keys = iter(jax.random.split(jax.random.key(1), len(PARAMETERS) + len(DATA)))
+    keys = iter(jax.random.split(jax.random.key(1), 2 * len(PARAMETERS) + 2 * len(DATA)))
+
+    def drawn(name: str, spread: float) -> Array:
+        signs = jnp.where(jax.random.uniform(next(keys), shapes[name]) < 1 / 3, -1, 1)
+        return signs * (0.5 + spread * jax.random.normal(next(keys), shapes[name]))
+
     params: dict[str, Any] = dict(CONSTANTS)
     for name, axes in PARAMETERS.items():
         width = shapes[name][-1] if len(axes) > 1 else 1
-        params[name] = (0.5 + 0.25 * jax.random.normal(next(keys), shapes[name])) / width
-    return params, {name: 0.5 + 0.5 * jax.random.normal(next(keys), shapes[name]) for name in DATA}
+        params[name] = drawn(name, 0.25) / width
+    return params, {name: drawn(name, 0.5) for name in DATA}
 
 
 def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:

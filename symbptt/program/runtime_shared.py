@@ -164,3 +164,11 @@ def _enlarged(objective: Callable[..., Any], by: float) -> Callable[..., Any]:
         return by * values, {name: by * stack for name, stack in direct.items()}
 
     return times
+
+
+def _all_there(what: str, wanted: tuple[str, ...], found: Mapping[str, Any]) -> bool:
+    """Print, for check, what is not among what was found; True where nothing is missing."""
+    missing = [name for name in wanted if name not in found]
+    for name in missing:
+        print(f"    {what.format(name)} is missing: WRONG")
+    return not missing

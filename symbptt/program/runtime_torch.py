@@ -57,8 +57,11 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
     raise NotImplementedError
 
 
-def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0, limit: float = 1e-11) -> bool:
+def _agree(what: str, found: Tensor | None, right: Tensor, least: float = 0.0, limit: float = 1e-11) -> bool:
     """Print how far two tensors are apart, measured by the largest entry or `least`; True where that is rounding."""
+    if found is None:
+        print(f"    {what} is missing: WRONG")
+        return False
     fits = found.shape == right.shape
     apart = float((found - right).abs().max()) if fits else float("inf")
     scale = max(float(right.abs().max()), least)
@@ -95,21 +98,53 @@ def _by_autograd(
     return L.detach(), by_name, dict(zip(moved, found[len(leaves) :], strict=True))
 
 
+def _copies(*groups: Mapping[str, Any]) -> list[dict[str, Tensor]]:
+    """Copies of all tensors."""
+    return [{name: torch.as_tensor(value).detach().clone() for name, value in group.items()} for group in groups]
+
+
+def _unchanged(before: list[dict[str, Tensor]], *groups: Mapping[str, Any]) -> bool:
+    """Print which tensors are not what they were; True where all are."""
+    changed = [
+        name
+        for group, copies in zip(groups, before, strict=True)
+        for name, value in copies.items()
+        if not torch.allclose(value, torch.as_tensor(group[name], dtype=value.dtype), rtol=0, atol=0, equal_nan=True)
+    ]
+    for name in changed:
+        print(f"    {name} was changed: WRONG")
+    return not changed
+
+
+def _along(grads: Mapping[str, Tensor], right: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, float]:
+    """The slopes along one direction that two sets of gradients make, and the sum of absolute terms."""
+    random = torch.Generator().manual_seed(2)
+    direction = {name: torch.randn(g.shape, generator=random, dtype=torch.float64) for name, g in right.items()}
+    products = [right[name] * direction[name] for name in right]
+    scale = torch.stack([product.abs().sum() for product in products]).sum()
+    found = torch.stack([(grads[name] * direction[name]).sum() for name in right if name in grads]).sum()
+    return found, torch.stack([product.sum() for product in products]).sum(), float(scale)
+
+
 def _mask(T: int, B: int) -> Tensor:
     """A mask with zeros and ones; the first step counts for every sample of two."""
     return ((torch.arange(T)[:, None] + torch.arange(B)) % 3 != 2).double()[..., None]
 
 
 def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Random parameters and data: weights near one half over their width, initial values not zero."""
+    """Random parameters and data, a third below zero: weights near ±1/2 over their width, initial values not zero."""
     random = torch.Generator().manual_seed(1)
     shapes = _shapes(T, B, size)
+
+    def drawn(name: str, spread: float) -> Tensor:
+        signs = torch.where(torch.rand(shapes[name], generator=random) < 1 / 3, -1, 1)
+        return signs * (0.5 + spread * torch.randn(shapes[name], generator=random, dtype=torch.float64))
+
     params: dict[str, Any] = dict(CONSTANTS)
     for name, axes in PARAMETERS.items():
         width = shapes[name][-1] if len(axes) > 1 else 1
-        params[name] = (0.5 + 0.25 * torch.randn(shapes[name], generator=random, dtype=torch.float64)) / width
-    data = {name: 0.5 + 0.5 * torch.randn(shapes[name], generator=random, dtype=torch.float64) for name in DATA}
-    return params, data
+        params[name] = drawn(name, 0.25) / width
+    return params, {name: drawn(name, 0.5) for name in DATA}
 
 
 def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:

@@ -138,7 +138,7 @@ class Functional(Parted):
     def _drawn(self) -> Iterator[str]:
         """As the others; inputs on both sides of all kinks, however near, as no difference is taken across them."""
         kinked = {f'data["{v.name}"] = ' for v in self.model.inputs if self._kinked()}
-        yield from (f"{head}8 * {head[:-3]} - 4" for head in sorted(kinked))
+        yield from (f"{head}8 * {head[:-3]}" for head in sorted(kinked))
         yield from (line for line in super()._drawn() if not line.startswith(tuple(kinked)))
 
 

@@ -127,7 +127,7 @@ class Module:
         """What check draws in another way: inputs around a kink, masks, and targets whose entries add up to one."""
         terms = self.model.losses
         for name in (v.name for v in self.model.inputs if self._kinked()):
-            yield f'data["{name}"] = 4 * data["{name}"] - 3'
+            yield f'data["{name}"] = 4 * data["{name}"]'
         for name in dict.fromkeys(y.name for term in terms for y in term.assume):
             yield f'data["{name}"] = _softmax(data["{name}"])'
         turned = ".swapaxes(0, 1)" if self.options.samples_first else ""

@@ -292,7 +292,7 @@ def check() -> bool:
     """Compare states and gradients with those of the plain equations under jax's own autodiff; True where all agree."""
     good = True
     with jax.enable_x64(True):
-        for T in (5, 1):
+        for T in (5, 1, 23):
             good &= _compared(T)
     print("all gradients agree" if good else "not all gradients agree")
     return good
@@ -307,9 +307,6 @@ def _compared(T: int) -> bool:
     loss = {
         "l": _smooth_loss(1, (0,)),
     }
-    states, plain = jax.jit(forward)(params, data), jax.jit(unrolled)(params, data)
-    for name, stack in plain.items():
-        good &= _agree(name, states[name], stack)
     wanted = (
         "W_hx",
         "W_hh",
@@ -317,6 +314,13 @@ def _compared(T: int) -> bool:
         "x",
         "h_0",
     )
+    if T == 23:
+        _, grads = jax.jit(lambda params, data: value_and_grad(params, data, loss["l"]))(params, data)
+        good &= _all_there("dL/d{}", wanted, grads)
+        return good & _agree("slope of L along one direction", *_along(wanted, params, data, loss, grads))
+    states, plain = jax.jit(forward)(params, data), jax.jit(unrolled)(params, data)
+    for name, stack in plain.items():
+        good &= _agree(name, states.get(name), stack)
     value, right, total = _by_autodiff(params, data, states, wanted, _plainly, loss)
     least = 1e-3 * max(float(jnp.abs(gradient).max()) for gradient in right.values())
     _, direct = _objective(params, data, states, loss)
@@ -329,11 +333,12 @@ def _compared(T: int) -> bool:
     L, grads, adjoints = ours(params, data)
     good &= _agree("L", L, value)
     for name in wanted:
-        good &= _agree(f"dL/d{name}", grads[name], right[name], least)
+        good &= _agree(f"dL/d{name}", grads.get(name), right[name], least)
     for name, stack in total.items():
-        good &= _agree(f"dL/d{name}[t]", adjoints[name], stack, least)
+        good &= _agree(f"dL/d{name}[t]", adjoints.get(name), stack, least)
     compiled = jax.jit(backward)
     found, _ = compiled(params, data, states, direct)
+    good &= _all_there("dL/d{} from states", wanted, found)
     large, _ = compiled(params, data, states, {name: 2.0**20 * stack for name, stack in direct.items()})
     nothing, _ = compiled(params, data, states, {name: 0 * stack for name, stack in direct.items()})
     for name, gradient in found.items():
@@ -344,8 +349,8 @@ def _compared(T: int) -> bool:
     # A function of its own, as jit keeps what it has traced.
     _, more = jax.jit(lambda params, data: value_and_grad(params, data, loss["l"]))(params, data)
     globals()["_objective"] = objective
-    for name, gradient in more.items():
-        good &= _agree(f"dL/d{name} of L enlarged", gradient, large[name], 2.0**20 * least)
+    for name, gradient in large.items():
+        good &= _agree(f"dL/d{name} of L enlarged", more.get(name), gradient, 2.0**20 * least)
 
     @jax.jit
     def sent(leaves: dict[str, Array]) -> Array:
@@ -382,8 +387,11 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
     }
 
 
-def _agree(what: str, found: Array, right: Array, least: float = 0.0, limit: float = 1e-11) -> bool:
+def _agree(what: str, found: Array | None, right: Array, least: float = 0.0, limit: float = 1e-11) -> bool:
     """Print how far two arrays are apart, measured by the largest entry or `least`; True where that is rounding."""
+    if found is None:
+        print(f"    {what} is missing: WRONG")
+        return False
     fits = found.shape == right.shape
     apart = float(jnp.abs(found - right).max()) if fits else float("inf")
     scale = max(float(jnp.abs(right).max()), least)
@@ -422,15 +430,46 @@ def _by_autodiff(
     return L, grads, total
 
 
+def _along(
+    wanted: tuple[str, ...],
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    loss: Mapping[str, Loss],
+    grads: Mapping[str, Array],
+) -> tuple[Array, Array, float]:
+    """What the gradients make of the slope of L along one direction, the slope, and the sum of absolute terms."""
+    given = {name: (params if name in PARAMETERS else data)[name] for name in wanted if name in grads}
+    keys = jax.random.split(jax.random.key(2), len(given))
+    direction = {name: jax.random.normal(key, given[name].shape) for key, name in zip(keys, given, strict=True)}
+
+    def plain(leaves: dict[str, Array]) -> Array:
+        return _plainly({**params, **_among(leaves, PARAMETERS)}, {**data, **_among(leaves, DATA)}, {}, loss)
+
+    _, slope = jax.jit(lambda: jax.jvp(plain, (given,), (direction,)))()
+    products = [grads[name] * direction[name] for name in given]
+    scale = sum(float(abs(product).sum()) for product in products)
+    return jnp.stack([product.sum() for product in products]).sum(), slope, scale
+
+
+def _among(arrays: Mapping[str, Array], table: Mapping[str, Any]) -> dict[str, Array]:
+    """The arrays that a table lists."""
+    return {name: array for name, array in arrays.items() if name in table}
+
+
 def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Random parameters and data: weights near one half over their width, initial values not zero."""
+    """Random parameters and data, a third below zero: weights near ±1/2 over their width, initial values not zero."""
     shapes = _shapes(T, B, size)
-    keys = iter(jax.random.split(jax.random.key(1), len(PARAMETERS) + len(DATA)))
+    keys = iter(jax.random.split(jax.random.key(1), 2 * len(PARAMETERS) + 2 * len(DATA)))
+
+    def drawn(name: str, spread: float) -> Array:
+        signs = jnp.where(jax.random.uniform(next(keys), shapes[name]) < 1 / 3, -1, 1)
+        return signs * (0.5 + spread * jax.random.normal(next(keys), shapes[name]))
+
     params: dict[str, Any] = dict(CONSTANTS)
     for name, axes in PARAMETERS.items():
         width = shapes[name][-1] if len(axes) > 1 else 1
-        params[name] = (0.5 + 0.25 * jax.random.normal(next(keys), shapes[name])) / width
-    return params, {name: 0.5 + 0.5 * jax.random.normal(next(keys), shapes[name]) for name in DATA}
+        params[name] = drawn(name, 0.25) / width
+    return params, {name: drawn(name, 0.5) for name in DATA}
 
 
 def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
@@ -719,6 +758,14 @@ def _enlarged(objective: Callable[..., Any], by: float) -> Callable[..., Any]:
         return by * values, {name: by * stack for name, stack in direct.items()}
 
     return times
+
+
+def _all_there(what: str, wanted: tuple[str, ...], found: Mapping[str, Any]) -> bool:
+    """Print, for check, what is not among what was found; True where nothing is missing."""
+    missing = [name for name in wanted if name not in found]
+    for name in missing:
+        print(f"    {what.format(name)} is missing: WRONG")
+    return not missing
 
 
 if __name__ == "__main__":

@@ -301,19 +301,14 @@ def check() -> bool:
     global SCHEDULE
     schedule = SCHEDULE
     good = True
-    for T in (5, 1):
+    for T in (5, 1, 23):
         sizes = ", ".join(f"{name} = {n}" for name, n in {"T": T, "B": 2, **CHECKED_SIZES}.items())
         print(f"linear with {sizes}; error over the sum of absolute terms:")
         params, data = _sample(T, 2, CHECKED_SIZES)
         loss = {
             "l": _smooth_loss(1, (0,)),
         }
-        states = forward(params, data)
-        for name, stack in unrolled(params, data).items():
-            good &= _agree(name, states[name], stack, abs(stack))
-        values, direct = _objective(params, data, states, loss)
-        L, grads = value_and_grad(params, data, loss["l"])
-        good &= _agree("L", L, values.sum(), abs(values).sum())
+        before = _copies(params, data)
         owed = (
             "W_hx",
             "W_hh",
@@ -321,19 +316,27 @@ def check() -> bool:
             "x",
             "h_0",
         )
-        for name in owed:
-            if name not in grads:
-                print(f"    dL/d{name} is missing: WRONG")
-                good = False
+        L, grads = value_and_grad(params, data, loss["l"])
+        good &= _all_there("dL/d{}", owed, grads)
+        if T == 23:
+            slope, summed, scale = _along(1e-30j, params, data, loss, grads)
+            good &= _agree("slope of L along one direction", summed, slope, scale)
+            continue
+        states = forward(params, data)
+        for name, stack in unrolled(params, data).items():
+            good &= _agree(name, states.get(name), stack, abs(stack))
+        values, direct = _objective(params, data, states, loss)
+        before += _copies(states, direct)
+        good &= _agree("L", L, values.sum(), abs(values).sum())
         for name, gradient in grads.items():
             derivative, terms = _complex_step(name, params, data, loss)
             good &= _agree(f"dL/d{name}", gradient, derivative, terms)
         found, adjoints = backward(params, data, states, direct)
-        for name, stack in adjoints.items():
+        for name in STATES:
             derivative, terms = _added_step(name, params, data, states, loss)
-            good &= _agree(f"dL/d{name}[t]", stack, derivative, terms)
-        for name, gradient in found.items():
-            good &= _agree(f"dL/d{name} from states", gradient, grads[name], abs(grads[name]))
+            good &= _agree(f"dL/d{name}[t]", adjoints.get(name), derivative, terms)
+        for name, gradient in grads.items():
+            good &= _agree(f"dL/d{name} from states", found.get(name), gradient, abs(gradient))
         large, _ = backward(params, data, states, {name: 2.0**20 * stack for name, stack in direct.items()})
         for name, gradient in found.items():
             good &= _agree(f"dL/d{name}, linear in what L sends", large[name], 2.0**20 * gradient, abs(large[name]))
@@ -341,19 +344,19 @@ def check() -> bool:
         globals()["_objective"] = _enlarged(objective, 2.0**20)
         _, more = value_and_grad(params, data, loss["l"])
         globals()["_objective"] = objective
-        for name, gradient in more.items():
-            good &= _agree(f"dL/d{name} of L enlarged", gradient, large[name], abs(large[name]))
+        for name, gradient in large.items():
+            good &= _agree(f"dL/d{name} of L enlarged", more.get(name), gradient, abs(gradient))
         for SCHEDULE in ("loop", "chunked"):
             _, other = value_and_grad(params, data, loss["l"])
-            for name, gradient in other.items():
-                good &= _agree(f"dL/d{name}, {SCHEDULE}", gradient, grads[name], abs(grads[name]))
+            for name, gradient in grads.items():
+                good &= _agree(f"dL/d{name}, {SCHEDULE}", other.get(name), gradient, abs(gradient))
         SCHEDULE = schedule
         chunk_length = _chunk_length
         for length in (1, 2, 3):
             globals()["_chunk_length"] = lambda *_, length=length: length
             _, other = value_and_grad(params, data, loss["l"])
-            for name, gradient in other.items():
-                good &= _agree(f"dL/d{name}, chunks of {length}", gradient, grads[name], abs(grads[name]))
+            for name, gradient in grads.items():
+                good &= _agree(f"dL/d{name}, chunks of {length}", other.get(name), gradient, abs(gradient))
         globals()["_chunk_length"] = chunk_length
         buffers: dict[str, Any] = {}
         half = {name: value / 2 for name, value in params.items()}
@@ -361,8 +364,9 @@ def check() -> bool:
         value_and_grad(half, flipped, loss["l"], buffers=buffers)
         _, again = value_and_grad(params, data, loss["l"], buffers=buffers)
         value_and_grad(half, flipped, loss["l"], buffers=buffers)
-        for name, gradient in again.items():
-            good &= _agree(f"dL/d{name}, buffers kept", gradient, grads[name], abs(grads[name]))
+        for name, gradient in grads.items():
+            good &= _agree(f"dL/d{name}, buffers kept", again.get(name), gradient, abs(gradient))
+        good &= _unchanged(before, params, data, states, direct)
     print("all gradients agree" if good else "not all gradients agree")
     return good
 
@@ -392,6 +396,9 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
 
 def _agree(what: str, found: Any, right: Any, terms: Any, limit: float = 1e-11) -> bool:
     """Print how far two arrays are apart, measured by the sum of absolute terms; True where that is rounding."""
+    if found is None:
+        print(f"    {what} is missing: WRONG")
+        return False
     fits = np.shape(found) == np.shape(right)
     apart, scale = float(np.max(np.abs(np.asarray(found) - right))) if fits else np.inf, float(np.max(terms))
     error = apart / scale if scale else apart and np.inf
@@ -435,15 +442,61 @@ def _added_step(
     return derivative, terms
 
 
+def _along(
+    step: complex,
+    params: Mapping[str, Any],
+    data: Mapping[str, Any],
+    loss: Mapping[str, Loss],
+    grads: Mapping[str, Array],
+) -> tuple[Any, float, float]:
+    """The slope of L along one direction, by a complex step or a difference, what the gradients make of it, and the sum
+    of absolute terms.
+    """
+    random = np.random.default_rng(2)
+    direction: dict[str, Any] = {name: random.normal(size=gradient.shape) for name, gradient in grads.items()}
+    after_params = {name: value + step * direction.get(name, 0) for name, value in params.items()}
+    after_data = {name: value + step * direction.get(name, 0) for name, value in data.items()}
+    after = _objective(after_params, after_data, unrolled(after_params, after_data), loss)[0].sum()
+    products = [grads[name] * direction[name] for name in grads]
+    if step.imag:
+        slope = after.imag / step.imag
+    else:
+        slope = (after - _objective(params, data, unrolled(params, data), loss)[0].sum()) / step
+    return slope, float(sum(map(np.sum, products))), float(sum(np.sum(abs(p)) for p in products))
+
+
+def _copies(*groups: Mapping[str, Any]) -> list[dict[str, Array]]:
+    """Copies of all arrays."""
+    return [{name: np.array(value) for name, value in group.items()} for group in groups]
+
+
+def _unchanged(before: list[dict[str, Array]], *groups: Mapping[str, Any]) -> bool:
+    """Print which arrays are not what they were; True where all are."""
+    changed = [
+        name
+        for group, copies in zip(groups, before, strict=True)
+        for name, value in copies.items()
+        if not np.array_equal(value, np.asarray(group[name]), equal_nan=True)
+    ]
+    for name in changed:
+        print(f"    {name} was changed: WRONG")
+    return not changed
+
+
 def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Random parameters and data: weights near one half over their width, initial values not zero."""
+    """Random parameters and data, a third below zero: weights near ±1/2 over their width, initial values not zero."""
     random = np.random.default_rng(1)
     shapes = _shapes(T, B, size)
+
+    def drawn(name: str, spread: float) -> Array:
+        signs = random.choice([-1.0, 1.0, 1.0], shapes[name])
+        return np.asarray(signs * random.normal(0.5, spread, shapes[name]))
+
     params: dict[str, Any] = dict(CONSTANTS)
     for name, axes in PARAMETERS.items():
         width = shapes[name][-1] if len(axes) > 1 else 1
-        params[name] = random.normal(0.5, 0.25, shapes[name]) / width
-    return params, {name: random.normal(0.5, 0.5, shapes[name]) for name in DATA}
+        params[name] = drawn(name, 0.25) / width
+    return params, {name: drawn(name, 0.5) for name in DATA}
 
 
 def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
@@ -778,6 +831,14 @@ def _enlarged(objective: Callable[..., Any], by: float) -> Callable[..., Any]:
         return by * values, {name: by * stack for name, stack in direct.items()}
 
     return times
+
+
+def _all_there(what: str, wanted: tuple[str, ...], found: Mapping[str, Any]) -> bool:
+    """Print, for check, what is not among what was found; True where nothing is missing."""
+    missing = [name for name in wanted if name not in found]
+    for name in missing:
+        print(f"    {what.format(name)} is missing: WRONG")
+    return not missing
 
 
 if __name__ == "__main__":

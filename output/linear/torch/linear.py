@@ -226,12 +226,14 @@ class _Recursion(torch.autograd.Function):
     def backward(ctx: Any, *direct: Tensor) -> tuple[Any, ...]:
         """What is sent to these stacks, carried back to the tensors."""
         count = len(ctx.names)
-        params, data = _by_group(ctx.names, ctx.constants, ctx.saved_tensors[:count])
-        states = dict(zip(ctx.kept, ctx.saved_tensors[count:], strict=True))
+        # Taken once: torch would refuse to give again what a fault changed in place, and the check would end there.
+        saved = ctx.saved_tensors
+        params, data = _by_group(ctx.names, ctx.constants, saved[:count])
+        states = dict(zip(ctx.kept, saved[count:], strict=True))
         nothing = {name: torch.zeros_like((states if name in states else data)[name]) for name in DIRECT}
         grads, _ = backward(params, data, states, nothing | dict(zip(OUTPUTS, direct, strict=True)))
         found = [grads.get(name) for name in ctx.names]
-        cast = [None if g is None else g.to(v.dtype) for g, v in zip(found, ctx.saved_tensors, strict=False)]
+        cast = [None if g is None else g.to(v.dtype) for g, v in zip(found, saved, strict=False)]
         return None, None, *cast
 
 
@@ -300,16 +302,14 @@ def _objective(
 def check() -> bool:
     """Compare states and gradients with those of the plain equations under torch's autograd; True where all agree."""
     good = True
-    for T in (5, 1):
+    for T in (5, 1, 23):
         sizes = ", ".join(f"{name} = {n}" for name, n in {"T": T, "B": 2, **CHECKED_SIZES}.items())
         print(f"linear with {sizes}; error over the largest entry:")
         params, data = _sample(T, 2, CHECKED_SIZES)
         loss = {
             "l": _smooth_loss(1, (0,)),
         }
-        states, plain = forward(params, data), unrolled(params, data)
-        for name, stack in plain.items():
-            good &= _agree(name, states[name], stack)
+        before = _copies(params, data)
         wanted = (
             "W_hx",
             "W_hh",
@@ -317,19 +317,26 @@ def check() -> bool:
             "x",
             "h_0",
         )
-        value, right, total = _by_autograd(params, data, states, wanted, _plainly, loss)
-        least = 1e-3 * max(float(gradient.abs().max()) for gradient in right.values())
         L, grads = value_and_grad(params, data, loss["l"])
+        if T == 23:
+            _, right, _ = _by_autograd(params, data, {}, wanted, _plainly, loss)
+            good &= _all_there("dL/d{}", wanted, grads)
+            good &= _agree("slope of L along one direction", *_along(grads, right))
+            continue
+        states, plain = forward(params, data), unrolled(params, data)
+        for name, stack in plain.items():
+            good &= _agree(name, states.get(name), stack)
+        value, right, total = _by_autograd(params, data, plain, wanted, _plainly, loss)
+        least = 1e-3 * max(float(gradient.abs().max()) for gradient in right.values())
         good &= _agree("L", L, value)
         for name in wanted:
-            good &= _agree(f"dL/d{name}", grads[name], right[name], least)
+            good &= _agree(f"dL/d{name}", grads.get(name), right[name], least)
         _, direct = _objective(params, data, states, loss)
-        before = {name: stack.clone() for name, stack in direct.items()}
+        before += _copies(states, direct)
         found, adjoints = backward(params, data, states, direct)
-        for name, stack in direct.items():
-            good &= _agree(f"what L sends to {name}, as it was", stack, before[name])
+        good &= _all_there("dL/d{} from states", wanted, found)
         for name, stack in total.items():
-            good &= _agree(f"dL/d{name}[t]", adjoints[name], stack, least)
+            good &= _agree(f"dL/d{name}[t]", adjoints.get(name), stack, least)
         large, _ = backward(params, data, states, {name: 2.0**20 * stack for name, stack in direct.items()})
         nothing, _ = backward(params, data, states, {name: 0 * stack for name, stack in direct.items()})
         for name, gradient in found.items():
@@ -339,16 +346,19 @@ def check() -> bool:
         globals()["_objective"] = _enlarged(objective, 2.0**20)
         _, more = value_and_grad(params, data, loss["l"])
         globals()["_objective"] = objective
-        for name, gradient in more.items():
-            good &= _agree(f"dL/d{name} of L enlarged", gradient, large[name], 2.0**20 * least)
+        for name, gradient in large.items():
+            good &= _agree(f"dL/d{name} of L enlarged", more.get(name), gradient, 2.0**20 * least)
         moved = {**params, **data}
         leaves = {name: moved[name].clone().requires_grad_() for name in wanted}
         moved |= leaves
+        held = _copies(leaves)
         read = {**moved, **outputs(moved, moved)}
         sent = [(read[name] * direct[name]).sum() for name in DIRECT]
         through = torch.autograd.grad(torch.stack(sent).sum(), list(leaves.values()), materialize_grads=True)
         for name, gradient in zip(leaves, through, strict=True):
             good &= _agree(f"dL/d{name} through outputs", gradient, right[name], least)
+        good &= _unchanged(held, leaves)
+        good &= _unchanged(before, params, data, states, direct)
     print("all gradients agree" if good else "not all gradients agree")
     return good
 
@@ -376,8 +386,11 @@ def _shapes(T: int, B: int, size: Mapping[str, int]) -> dict[str, tuple[int, ...
     }
 
 
-def _agree(what: str, found: Tensor, right: Tensor, least: float = 0.0, limit: float = 1e-11) -> bool:
+def _agree(what: str, found: Tensor | None, right: Tensor, least: float = 0.0, limit: float = 1e-11) -> bool:
     """Print how far two tensors are apart, measured by the largest entry or `least`; True where that is rounding."""
+    if found is None:
+        print(f"    {what} is missing: WRONG")
+        return False
     fits = found.shape == right.shape
     apart = float((found - right).abs().max()) if fits else float("inf")
     scale = max(float(right.abs().max()), least)
@@ -414,16 +427,48 @@ def _by_autograd(
     return L.detach(), by_name, dict(zip(moved, found[len(leaves) :], strict=True))
 
 
+def _copies(*groups: Mapping[str, Any]) -> list[dict[str, Tensor]]:
+    """Copies of all tensors."""
+    return [{name: torch.as_tensor(value).detach().clone() for name, value in group.items()} for group in groups]
+
+
+def _unchanged(before: list[dict[str, Tensor]], *groups: Mapping[str, Any]) -> bool:
+    """Print which tensors are not what they were; True where all are."""
+    changed = [
+        name
+        for group, copies in zip(groups, before, strict=True)
+        for name, value in copies.items()
+        if not torch.allclose(value, torch.as_tensor(group[name], dtype=value.dtype), rtol=0, atol=0, equal_nan=True)
+    ]
+    for name in changed:
+        print(f"    {name} was changed: WRONG")
+    return not changed
+
+
+def _along(grads: Mapping[str, Tensor], right: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, float]:
+    """The slopes along one direction that two sets of gradients make, and the sum of absolute terms."""
+    random = torch.Generator().manual_seed(2)
+    direction = {name: torch.randn(g.shape, generator=random, dtype=torch.float64) for name, g in right.items()}
+    products = [right[name] * direction[name] for name in right]
+    scale = torch.stack([product.abs().sum() for product in products]).sum()
+    found = torch.stack([(grads[name] * direction[name]).sum() for name in right if name in grads]).sum()
+    return found, torch.stack([product.sum() for product in products]).sum(), float(scale)
+
+
 def _sample(T: int, B: int, size: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Random parameters and data: weights near one half over their width, initial values not zero."""
+    """Random parameters and data, a third below zero: weights near ±1/2 over their width, initial values not zero."""
     random = torch.Generator().manual_seed(1)
     shapes = _shapes(T, B, size)
+
+    def drawn(name: str, spread: float) -> Tensor:
+        signs = torch.where(torch.rand(shapes[name], generator=random) < 1 / 3, -1, 1)
+        return signs * (0.5 + spread * torch.randn(shapes[name], generator=random, dtype=torch.float64))
+
     params: dict[str, Any] = dict(CONSTANTS)
     for name, axes in PARAMETERS.items():
         width = shapes[name][-1] if len(axes) > 1 else 1
-        params[name] = (0.5 + 0.25 * torch.randn(shapes[name], generator=random, dtype=torch.float64)) / width
-    data = {name: 0.5 + 0.5 * torch.randn(shapes[name], generator=random, dtype=torch.float64) for name in DATA}
-    return params, data
+        params[name] = drawn(name, 0.25) / width
+    return params, {name: drawn(name, 0.5) for name in DATA}
 
 
 def _smooth_loss(seed: int, carrying: tuple[int, ...]) -> Loss:
@@ -699,6 +744,14 @@ def _enlarged(objective: Callable[..., Any], by: float) -> Callable[..., Any]:
         return by * values, {name: by * stack for name, stack in direct.items()}
 
     return times
+
+
+def _all_there(what: str, wanted: tuple[str, ...], found: Mapping[str, Any]) -> bool:
+    """Print, for check, what is not among what was found; True where nothing is missing."""
+    missing = [name for name in wanted if name not in found]
+    for name in missing:
+        print(f"    {what.format(name)} is missing: WRONG")
+    return not missing
 
 
 if __name__ == "__main__":
