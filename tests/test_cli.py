@@ -333,7 +333,7 @@ def test_a_model_that_is_missing_is_asked_for(arguments: tuple[str, ...], words:
     (("--schedule", "fast"), "'fast' is not one of 'auto', 'loop', 'chunked'"),
     (("--fused",), "elman: --fused: no two equations of elman multiply one operand"),
     (("--fused", "a,b"), "--fused: no two equations of elman"),
-    (("--schedule", "chunked"), "elman: --schedule chunked: nothing in elman recurs linearly"),
+    (("--schedule", "chunked"), "elman: --schedule chunked: no recurrence of elman has the form v[t] = sum"),
     (("--schedule", "loop", "--target", "numpy-textbook"), "--schedule is not for the target numpy-textbook"),
     (("--mask", "x"), "elman: --mask x: the mask cannot be called x: the model has a x already"),
     (("--mask", "1"), "--mask 1: '1' is not a name"),

@@ -48,8 +48,9 @@ class _Fast(Parted):
         fast = self.fast
         recurs = any(isinstance(s, Recur) for part in (fast.forward, fast.backward) for s in (*part.body, *part.extra))
         if self.options.schedule == "chunked" and not recurs:
-            raise OptionError(f"--schedule chunked: nothing in {self.model.name} recurs linearly, so that no chunks of "
-                              "time can run at once; leave it out, all recurrences of the module are loops")
+            raise OptionError(f"--schedule chunked: no recurrence of {self.model.name} has the form v[t] = sum over k "
+                              "of A_k @ v[t-k], plus what does not recur, with matrices A_k of parameters, so that no "
+                              "chunks of time can run at once; leave it out, the module has loops alone")
         forward, gradients = self._part(fast.forward, []), self.gradients(fast.backward)
         blocks = any("_block_length(" in line for line in (*forward, *gradients))
         return {**self.common(), "recurs": recurs, "blocks": blocks,

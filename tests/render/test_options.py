@@ -272,7 +272,7 @@ def test_the_schedule_is_the_one_asked_for(schedule: str, program) -> None:
 
 
 def test_a_schedule_that_says_nothing_is_refused() -> None:
-    with pytest.raises(OptionError, match=r"nothing in lstm recurs linearly.*leave it out"):
+    with pytest.raises(OptionError, match=r"no recurrence of lstm has the form.*of parameters.*leave it out"):
         text("library lstm", "numpy", Options(schedule="chunked"))
     assert "SCHEDULE = " not in text("library lstm", "numpy", Options(schedule="loop")).partition("import")[2]
     with pytest.raises(OptionError, match="--schedule is not for the target numpy-textbook"):
