@@ -271,3 +271,93 @@ def test_what_numpy_changes_behind_its_result_is_found(target: str, changed: str
     lines = f"found = honest(*given, **named)\n{changed}[...] *= 1 + 1e-15\nreturn found"
     assert not passes(wrapped(text("library elman", target), "backward", lines))
     assert "was changed: WRONG" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("target", "old", "new"), [
+    ("numpy", "dL_dh_t += work\n", "dL_dh_t += work * (t % 6 != 0)\n"),
+    ("numpy-textbook", "dL_dh[t + 1]) @ W_hh + dL_do", "dL_dh[t + 1]) @ W_hh * (t % 6 != 0) + dL_do"),
+    ("torch", "delta_h_after = delta_h_t\n", "delta_h_after = delta_h_t * (len(dL_dh_steps) % 6 != 0)\n"),
+    pytest.param("jax", 'dL_dh_rest_rows.reshape(T, B, size["h"])',
+                 'dL_dh_rest_rows.reshape(T, B, size["h"]) * (jnp.arange(T) % 6 != 5)[:, None, None]',
+                 marks=pytest.mark.slow),
+], ids=lambda value: value if value in TARGETS else "")
+def test_a_path_that_is_cut_after_six_steps_is_found(target: str, old: str, new: str, passes, capsys) -> None:
+    assert not passes(planted(text("library elman", target), old, new))
+    wrong = [line for line in capsys.readouterr().out.splitlines() if "WRONG" in line]
+    assert len(wrong) == 1
+    assert "slope of L along one direction" in wrong[0]
+
+
+RECTIFIED = """
+name = "rectified"
+[sizes]
+d = "input"
+h = "hidden"
+[parameters]
+W = "h, d"
+U = "h, h"
+V = "h, h"
+[inputs]
+x = "d"
+[targets]
+y = "h"
+[states]
+h = "h"
+[equations]
+g = "sigmoid(W @ x)"
+r = "relu(V @ g)"
+h = "tanh(U @ h[t-1] + r)"
+[[loss]]
+term = "squared_error(h, y)"
+"""
+
+
+@pytest.mark.parametrize("target", [*TARGETS[:3], *slow("jax")])
+def test_a_slope_that_forgets_the_sign_of_an_inner_layer_is_found(target: str, passes) -> None:
+    source = derive(loads(RECTIFIED)).to_code(target)
+    wrong = re.sub(r"(?<!def )_step\((r\w*(?:\[t\])?)\)", r"(_step(\1) * 0 + 1)", source)
+    assert wrong != source
+    assert passes(source)
+    assert not passes(wrong)
+
+
+@pytest.mark.parametrize("target", [*TARGETS[:3], *slow("jax")])
+@pytest.mark.parametrize(("function", "lines"), [
+    ("backward", "grads, adjoints = honest(*given, **named)\nadjoints.pop('h')\nreturn grads, adjoints"),
+    ("backward", "grads, adjoints = honest(*given, **named)\ngrads.pop('x', None)\nreturn grads, adjoints"),
+    ("value_and_grad", "L, grads = honest(*given, **named)\ngrads.pop('x')\nreturn L, grads"),
+    ("forward", "states = honest(*given, **named)\nstates.pop('o')\nreturn states"),
+], ids=["an adjoint", "a gradient of backward", "a gradient", "a state"])
+def test_what_is_missing_is_said(target: str, function: str, lines: str, passes, capsys) -> None:
+    source = text("library elman", target)
+    # A head on several lines, as the others have.
+    source = source.replace("def forward(params: Mapping", "def forward(\n    params: Mapping", 1)
+    assert not passes(wrapped(source, function, lines))
+    said = capsys.readouterr().out
+    assert "is missing: WRONG" in said
+    assert said.endswith("not all gradients agree\n")
+
+
+@pytest.mark.parametrize("line", ['states["h"].mul_(0.5)', 'params["W_hh"].mul_(0.5)', 'given["x"].mul_(0.5)'])
+def test_what_torch_changes_in_place_is_found_without_a_traceback(line: str, passes, capsys) -> None:
+    head = re.search(r"def _backward\(.*?of all of them.\"\"\"\n", text("library elman", "torch"), re.DOTALL)
+    assert head is not None
+    assert not passes(planted(text("library elman", "torch"), head.group(), f"{head.group()}    {line}\n"))
+    said = capsys.readouterr().out
+    assert "was changed: WRONG" in said
+    assert said.endswith("not all gradients agree\n")
+
+
+def test_an_update_behind_the_gradients_of_outputs_is_found(passes, capsys) -> None:
+    line = "        return None, None, *cast\n"
+    update = "        for p in params.values():\n            p.data.sub_(0.01 * p.data)\n"
+    assert not passes(planted(text("library elman", "torch"), line, update + line))
+    assert "W_hh was changed: WRONG" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("target", ["numpy", "numpy-textbook"])
+@pytest.mark.parametrize("changed", ["given[1]['x']", "given[0]['W_hh']", "given[2]['h']", "given[3]['o']"])
+def test_what_numpy_changes_behind_its_result_is_found(target: str, changed: str, passes, capsys) -> None:
+    lines = f"found = honest(*given, **named)\n{changed}[...] *= 1 + 1e-15\nreturn found"
+    assert not passes(wrapped(text("library elman", target), "backward", lines))
+    assert "was changed: WRONG" in capsys.readouterr().out
