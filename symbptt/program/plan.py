@@ -9,11 +9,13 @@ from sympy import MatrixSymbol, S
 
 from symbptt.derivation import Derivation
 from symbptt.expr.build import plus
+from symbptt.expr.index import t
 from symbptt.expr.nodes import ONE, At, Matrix
 from symbptt.expr.walk import visit
 from symbptt.model.spec import initial_name
 from symbptt.program.fuse import Fusion, Layout, Place, counted
 from symbptt.program.lower import Lowering
+from symbptt.program.margins import lacking, unwritten
 from symbptt.program.names import Names
 from symbptt.program.normal import Normal, Row, members, offset, swapped
 from symbptt.program.options import PLAIN, Options
@@ -49,6 +51,7 @@ class Plan:
         self._forward_stages(ahead, normal)
         self._backward_stages(*back)
         self._margins()
+        self._complete()
 
     def _forward_stages(self, ahead: dict[MatrixSymbol, Row], normal: Normal) -> None:
         self.hoisted = Hoist(normal, self.entrywise)
@@ -149,18 +152,29 @@ class Plan:
         back += [e for i in self.initial.values() for e in i.messages]
         back += [x.value for found, _ in self.terms.values() for x in found if x.every_step]
         ahead = [r.right for stage in self.ahead for r in stage.rows]
-        given = {(self.layout.place(member.family).base, member.time.const) for member in self.model.initial}
         for e in (*ahead, *back):
             for m in members(e):
                 if m.time.terms:
                     base = self.layout.place(m.family).base
-                    # An array has numbers in front of the first step where the model gives them, and nowhere else.
-                    assert offset(m) >= 0 or (base, 1 + offset(m)) in given, m
                     self.lead[base] = max(self.lead.get(base, 0), -offset(m))
                     self.trail[base] = max(self.trail.get(base, 0), offset(m))
         for member in self.model.initial:
             base = self.layout.place(member.family).base
             self.lead[base] = max(self.lead.get(base, 0), 1 - member.time.const)
+
+    def _complete(self) -> None:
+        """Make sure that nothing which is asked for is made of numbers that no one has written."""
+        given = {(self.layout.place(member.family).base, member.time.const) for member in self.model.initial}
+        ahead, back = ([(r.family, r.right) for stage in found for r in stage.rows]
+                       for found in (self.ahead, self.back))
+        missing = unwritten([*ahead, *back], given, self.layout)
+        terms = [x.value for found, _ in self.terms.values() for x in found if x.every_step]
+        asked = [*(At(f, t) for f in (*dict(ahead), *self.systems.adjoints.values())), *terms]
+        lost = [e for e in asked if lacking(e, missing, given, self.layout)]
+        # Before the first step the gradients of initial values write out what they read.
+        lost += [m for member, i in self.initial.items() for e in i.messages for m in members(e) if m.time.terms
+                 and 0 < member.time.const + offset(m) <= missing.get(self.layout.place(m.family).base, 0)]
+        assert not lost, lost
 
     def outside(self) -> list[Matrix]:
         """What is read behind all stages: for the gradients of initial values, parameters and static columns."""

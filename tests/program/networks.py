@@ -266,4 +266,6 @@ term = "l(o, y)"
     "as-many-as-rows": model(
         "as-many-as-rows", "tanh(N @ x + W_hh @ h[t-1])", parameters='N = "h, d"\nrows = "h"',
         equations='o = "W_qh @ (h + rows)"'),
+    "gated-by-inputs-before": model("gated-by-inputs-before", "sigmoid(h[t-1] * (W_hx @ x[t-1]) + V @ y[t-1])",
+                                    parameters='V = "h, 1"'),
 }
