@@ -42,7 +42,7 @@ from symbptt.expr.nodes import (
     block,
 )
 from symbptt.expr.walk import free_indices, substitute
-from symbptt.model.notation import split
+from symbptt.model.notation import Name, split
 from symbptt.model.spec import Model
 from symbptt.proof.kernel import words
 from symbptt.proof.statement import Definition
@@ -289,13 +289,18 @@ def _same_time(carried: tuple[MatrixSymbol, ...], arrivals: dict[str, Linear]) -
 class LetterNames:
     """Letters that a model does not use itself, with or without subscripts, nor others that are given.
 
-    Beside a parameter b_i or w1 no letter is called b or w: at time 1 it would print like them.
+    Beside a parameter b_i or w1 no letter is called b or w: at time 1 it would print like them. Beside a parameter h_k
+    and a state h no index is called k.
     """
 
     def __init__(self, model: Model, others: Iterable[str] = ()) -> None:
         symbols = (*model.parameters, *model.static, *model.families.values(), *model.constants, *model.counts.values())
         self.taken = {s.name for s in symbols} | {s.name for s in model.sizes} | {"t", "T", "L", "I", *others}
         self.stems = {split(s.name).base for s in symbols}
+        families = {split(name) for name in model.families}
+        for shown in (split(s.name) for s in symbols):
+            if shown.subscripts and Name(shown.base, shown.subscripts[:-1]) in families:
+                self.taken.add(shown.subscripts[-1])
 
     def __call__(self, *wanted: str) -> str:
         more = ascii_lowercase if wanted[0].islower() else ascii_uppercase

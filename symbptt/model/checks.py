@@ -142,15 +142,21 @@ def _printed_apart(model: Parts) -> None:
     printed = dict(SIGNS)
     trees = [*(e.right for e in (*model.equations, *model.computed)), *(term.loss for term in model.losses)]
     applied = [str(e.args[0]) for tree in trees for e in visit(tree) if isinstance(e, Apply | Loss)]
+    losses: dict[str, str] = {}
     for number, term in enumerate(model.losses):
         _short([term.weight], "loss", str(number))
         shown = called(term.loss.name)
+        other = losses.setdefault("_".join((shown.base, *shown.subscripts)).casefold(), term.loss.name)
+        if other != term.loss.name:
+            raise ModelError(f"the loss {term.loss.name} prints like the loss {other}; call it by another name", "loss",
+                             str(number))
         if shown in printed or RESERVED.get(shown, term.loss.name) != term.loss.name:
             other = printed.get(shown) or f"the function or loss {RESERVED[shown]}"
             raise ModelError(f"the loss {term.loss.name} prints like {other}; call it by another name", "loss",
                              str(number))
     printed |= {shown: f"the function or loss {f}" for shown, f in RESERVED.items()}
     printed |= {called(f): f"the function or loss {f}" for f in (*applied, *map(str, slopes(applied)))}
+    _sizes_apart(model)
     for name, table in model.tables.items():
         shown = split(name)
         if shown in printed:
@@ -165,6 +171,17 @@ def _printed_apart(model: Parts) -> None:
         family = printed.get(Name(split(name).base, tuple(most)))
         if family in model.families and (last.isdigit() or last in ("t", "T")):
             raise ModelError(f"{name} prints like {family} at time {last}; take another name", table, name)
+
+
+def _sizes_apart(model: Parts) -> None:
+    """Refuse a size that prints like a sign, another size or a constant; a state may be called as its size is."""
+    printed = SIGNS | {split(str(c.name)): f"the constant {c.name}" for c in model.constants}
+    for size in model.sizes:
+        shown = split(size.name)
+        if shown in printed:
+            raise ModelError(f"the size {size.name} prints like {printed[shown]}; take another name", "sizes",
+                             size.name)
+        printed[shown] = f"the size {size.name}"
 
 
 def _initial_names_free(model: Parts) -> None:

@@ -7,6 +7,7 @@ printed: W1 and W_1 are one name, and so are x and x_.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from sympy import Expr, MatrixSymbol, Pow, Symbol
 from sympy.core.basic import Basic
@@ -14,7 +15,7 @@ from sympy.core.symbol import Str
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.index import Index, IndexVar
-from symbptt.expr.nodes import ONE, At, Identity, Loss, Multiple, Node, Scale, Tangent, Times
+from symbptt.expr.nodes import ONE, At, Identity, Loss, Multiple, Node, Ones, Scale, Tangent, Times
 from symbptt.model.notation import RESERVED, SIGNS, Name, called, change, split
 from symbptt.proof.statement import Proof
 
@@ -28,6 +29,7 @@ def alike(statements: Iterable[Basic]) -> str | None:
     """What is printed like something else, in words; None when nothing is."""
     printed: dict[Name, tuple[Basic, str]] = {}
     sizes: dict[Name, Symbol] = {}
+    summed: set[Basic] = set()
     functions: dict[str, str] = {}
     spoken: dict[Name, str] = {}
     for e in parts(statements):
@@ -41,8 +43,14 @@ def alike(statements: Iterable[Basic]) -> str | None:
             return f"one gradient of the loss {e.name}, which reads a variable twice, prints like another"
         elif isinstance(e, Times | Multiple) and any(type(a) is Identity and a.shape[0] == ONE for a in e.args):
             return "the factor 1 prints like a matrix of ones"
+        if isinstance(e, Times):
+            summed |= {a.shape[1] for a, b in pairwise(e.args) if type(a) is type(b) is Ones}
+            if len(summed) > 1:
+                return "a product of ones over so many entries prints like one over others"
         elif isinstance(e, Scale):
-            sizes |= {split(s.name): s for s in e.args[0].free_symbols if s.is_positive}
+            for s in sorted((s for s in e.args[0].free_symbols if s.is_positive), key=str):
+                if sizes.setdefault(split(s.name), s) != s:
+                    return f"the size {s} prints like the size {sizes[split(s.name)]}"
         for name, thing, words in _named(e):
             if name in SIGNS and not (isinstance(thing, IndexVar) and name in CLOCK):
                 return f"{words} prints like {SIGNS[name]}"
@@ -52,7 +60,7 @@ def alike(statements: Iterable[Basic]) -> str | None:
             if first != thing:
                 return f"{words} prints like {other}"
     for shown, function in spoken.items():
-        if shown in printed:
+        if shown in printed and not isinstance(printed[shown][0], IndexVar):
             return f"{printed[shown][1]} prints like the function or loss {function}"
     for name, size in sizes.items():
         if name in printed:

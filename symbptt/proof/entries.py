@@ -29,6 +29,8 @@ DEPTH = 100
 """The most levels of an expression."""
 SIZE = 20_000_000
 """The most nodes of an expression written out as a tree."""
+DIGITS = 20_000
+"""The most digits of all numbers together."""
 MONOMIALS = 10_000
 """The most monomials of a scalar, multiplied out."""
 SCALAR = 20_000
@@ -175,6 +177,8 @@ class Rows:
         self.made: list[Basic] = []
         self.size: dict[int, int] = {}
         self.words: dict[int, int] = {}
+        self._degree: dict[Basic, int] = {}
+        self._digits = 0
         self._depth: list[int] = []
         self._unique: dict[tuple[object, ...], int] = {}
         self._letters: dict[str, int] = {}
@@ -219,7 +223,10 @@ class Rows:
         self._depth.append(1 + max((self._depth[k] for k in below), default=0))
         self.size[id(made)] = 1 + sum(self.size[id(self.made[k])] for k in below)
         self.words[id(made)] = self._count(made)
+        self._digits += len(str(made)) if isinstance(made, Rational) else 0
+        self._bounded(path, self._digits, DIGITS, "digits in its numbers together")
         if row[0] in SCALARS:
+            self._bounded(path, self._power_of(made), EXPONENT, "as its total degree")
             self._bounded(path, self.words[id(made)], MONOMIALS, "monomials once multiplied out")
         self.made.append(made)
 
@@ -257,6 +264,14 @@ class Rows:
         except FAULTS as error:
             raise RecordError(path, f"no {name} can be made of this: {clipped(plainly(error, UNFIT))}") from None
         return made
+
+    def _power_of(self, e: Basic) -> int:
+        """A bound on the degree of a scalar."""
+        if e not in self._degree:
+            parts = list(map(self._power_of, e.args))
+            self._degree[e] = parts[0] * abs(int(e.exp)) if isinstance(e, Pow) else \
+                sum(parts) if isinstance(e, Mul) else max(parts, default=int(isinstance(e, Symbol)))
+        return self._degree[e]
 
     def _count(self, e: Basic) -> int:
         """A bound on the words, each with the monomials of its coefficient, of which an expression is the sum."""

@@ -20,7 +20,7 @@ STEPS = 100_000
 """The most steps of a proof."""
 DEFINITIONS = 2_000
 """The most definitions of a proof."""
-DEFINED = 5_000
+DEFINED = 2_000
 """The most definitions of a file, any two of which are compared."""
 WORK = 1_000_000_000
 """The most nodes in all theorems of a file, words of ring steps, searches of entailments and pairs of definitions

@@ -133,7 +133,8 @@ def _transposed(d: Derivation, letters: tuple[Line, ...]) -> Iterator[Sentence]:
     if d.closed is None or d.closed.trivial:
         return
     ahead = solve(flows(d.model), d.closed.letters)
-    if ahead is None:
+    reaching = {line.name for line in d.of_kind("direct", "boundary", "adjoint") if line.edges}
+    if ahead is None or not {str(v.name) for v in ahead.carried} <= reaching:
         return
     named = {line.left: line.forms[0] for line in (*letters, *d.of_kind("letter"))}
     here, there = (named.get(e, e) for e in (ahead.transition, d.closed.transition))

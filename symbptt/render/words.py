@@ -205,7 +205,7 @@ ENGLISH = Language(
                        "step {late}, so that their number grows with the distance. Where the norms of the factors stay "
                        "below a number less than one, what distant steps contribute vanishes; elsewhere it may persist "
                        "or grow.",
-        "remark_gate": "One of the summands in each factor is {diagonal}: along it the gradient is passed on almost "
+        "remark_gate": "Each factor holds {diagonal}: along it the gradient is passed on almost "
                        "unchanged where the entries of {gate} are near one.",
         "remark_parameters": "This concerns the contributions of distant steps alone, and through them the gradient "
                              "{values}.",

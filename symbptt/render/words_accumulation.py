@@ -37,11 +37,11 @@ ENGLISH: dict[str, str] = {
                     "factors that the backward sum, equation {closed}, has.",
     "forward_same_letter": "The same factors come back transposed: {letter} equals the factor {factor} of the backward "
                            "sum, equation {closed}.",
-    "forward_same_parts": "Forward accumulation multiplies by the transposes of the Jacobian matrices by which the "
-                          "backward sum, equation {closed}, does.",
-    "forward_same_blocks": "Forward accumulation multiplies by the transposes of the Jacobian matrices by which the "
-                           "backward sum, equation {closed}, does; they stand in other blocks, for here the changes "
-                           "of earlier values are stacked, there the gradients of later ones.",
+    "forward_same_parts": "Forward accumulation multiplies by the Jacobian matrices whose transposes stand in the "
+                          "backward sum, equation {closed}.",
+    "forward_same_blocks": "Forward accumulation multiplies by the Jacobian matrices whose transposes stand in the "
+                           "backward sum, equation {closed}; the blocks are arranged otherwise, for here they carry "
+                           "changes to the values that later steps read, there gradients to those of earlier ones.",
     "forward_letters": "The changes that later steps read obey a linear recurrence. Its blocks get letters.",
     "forward_blocks": "{stacked} holds the changes at one step that later steps read. The transpose of {transition} "
                       "carries those of the step before over to it, and {drive} holds what the direct changes at this "
@@ -72,8 +72,8 @@ ENGLISH: dict[str, str] = {
     "along_rank_one": "With the gradients put in, the change of {objective} along directions of rank one, {equations}, "
                       "is",
     "spanned": "That settles every direction: both sides of equation {equations} are linear in all directions "
-               "together, any of which may be zero, and every matrix is a sum of matrices of rank one, of one for each "
-               "of its columns, say. In general the right side is the sum of the products of the entries of each "
+               "together, any of which may be zero, and every matrix is a sum of matrices of rank one, one for each of "
+               "its columns. In general the right side is the sum of the products of the entries of each "
                "gradient with those of its direction.",
     "along_missing": "That the gradients are the derivative of {objective} in every direction is no theorem here: the "
                      "prover does not find its proof, as happens where elementwise products of matrices stand within "

@@ -2,6 +2,7 @@
 
 import pytest
 
+import symbptt
 from symbptt.model.read import InputError, load, loads, source_text
 
 
@@ -50,6 +51,28 @@ def test_a_loss_that_prints_like_something_else_is_refused(name: str, like: str)
     with pytest.raises(InputError, match=f"the loss {name} prints like .*{like}"):
         loads(changed('"l(o, y)"', f'"{name}(o, y)"'))
     assert loads(changed('"l(o, y)"', '"ell(o, y)"'))
+
+
+def test_losses_and_sizes_that_print_alike_are_refused() -> None:
+    with pytest.raises(InputError, match="the loss l_1 prints like the loss l1"):
+        loads(changed('term   = "l(o, y)"', 'term = "l1(o, y)"\nreduce = "mean"\n[[loss]]\nterm = "l_1(h, y)"'))
+    with pytest.raises(InputError, match="the size I prints like the identity"):
+        loads(changed('h = "hidden"', 'h = "hidden"\nI = "other"'))
+    with pytest.raises(InputError, match="the size d prints like the constant d"):
+        loads(changed('W_hh = "h, h"', 'W_hh = "h, h"\n[constants]\nd = ""'))
+
+
+@pytest.mark.parametrize("name", ["i", "k", "j"])
+def test_a_loss_may_be_called_as_an_index_is(name: str) -> None:
+    made = symbptt.derive(loads(source_text("elman").replace('"l(o, y)"', f'"{name}(o, y)"')))
+    assert len(symbptt.replay(made.proof_json())) == len(made.theorems)
+
+
+def test_no_index_is_called_like_the_subscript_of_a_parameter_beside_a_state() -> None:
+    text = source_text("elman").replace("b_h", "h_k")
+    made = symbptt.derive(loads(text)).to_text()
+    assert "Π_{" in made
+    assert "Π_{k=" not in made
 
 
 def test_digits_are_subscripts() -> None:

@@ -272,16 +272,16 @@ SAID = {
               "without factors is I. Transposed, the product has the transposes of the factors in the reverse order.",
               "what distant steps contribute vanishes; elsewhere it may persist or grow."],
     "gru": ["The factor gets a letter:", "In this letter the recursion is",
-            "One of the summands in each factor is diag(zₖ): along it the gradient is passed on almost unchanged where "
+            "Each factor holds diag(zₖ): along it the gradient is passed on almost unchanged where "
             "the entries of zₖ are near one.", "come back transposed: Fₜ equals the factor Kₜ of the backward sum, "],
     "lstm": ["Its blocks get letters. Γₜ holds the gradients that the recursion carries. In Kₜ₊₁ stands what comes "
              "from the next step, in rₜ what the losses send.",
              "Nₜ passes that on: it is I plus what step t sends from one block to another. P_c picks the block of "
-             "∂L/∂cₜ and P_h picks the block of ∂L/∂hₜ.", "is diag(fₖ): along it",
-             "by the transposes of the Jacobian matrices by which the backward sum, equation (27), does; they stand in "
-             "other blocks"],
-    "second-order": ["they stand in other blocks"],
-    "models/attention": ["transposes of the Jacobian matrices by which the backward sum, equation (15), does. "],
+             "∂L/∂cₜ and P_h picks the block of ∂L/∂hₜ.", "Each factor holds diag(fₖ): along it",
+             "by the Jacobian matrices whose transposes stand in the backward sum, equation (27); the blocks "
+             "are arranged otherwise"],
+    "second-order": ["the blocks are arranged otherwise"],
+    "models/attention": ["by the Jacobian matrices whose transposes stand in the backward sum, equation (15). "],
     "models/lag_two": ["stands what comes from the next step"],
     "elman-softmax": ["If 1⊤ yₜ = 1, equation (5) becomes (6) ∂L/∂oₜ = softmax(oₜ) − yₜ"],
     "models/packed_lstm": ["A[h:2h] are the rows h + 1, …, 2 h of A; I[h:2h]⊤ z puts z into these rows of a column of "
