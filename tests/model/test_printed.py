@@ -59,7 +59,7 @@ def test_losses_and_sizes_that_print_alike_are_refused() -> None:
     with pytest.raises(InputError, match="the size I prints like the identity"):
         loads(changed('h = "hidden"', 'h = "hidden"\nI = "other"'))
     with pytest.raises(InputError, match="the size d prints like the constant d"):
-        loads(changed('W_hh = "h, h"', 'W_hh = "h, h"\n[constants]\nd = ""'))
+        loads(changed("[inputs]", '[constants]\nd = ""\n[inputs]'))
 
 
 @pytest.mark.parametrize("name", ["i", "k", "j"])
