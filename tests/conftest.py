@@ -25,9 +25,9 @@ in them alone, and no function but those of activations, each of which has tests
 TRIED = [pytest.param(path, marks=pytest.mark.slow, id=name) if name in HEAVY else pytest.param(path, id=name)
          for name, path in FILES.items()]
 
-MAY_BE_SKIPPED = ("nothing recurs", "no ")
+MAY_BE_SKIPPED = ("nothing recurs", "no ", "run by make fuzz")
 """How reasons begin for which a test may be skipped where everything is installed: the model or the system has no such
-thing. Any other skipped test is a failure there.
+thing, or nobody asked for it. Any other skipped test is a failure there.
 """
 
 

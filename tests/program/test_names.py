@@ -11,15 +11,15 @@ AWKWARD = """
 name = "awkward"
 [sizes]
 B = ""
-T_ = ""
+T_k = ""
 [parameters]
 B = "B, B"
 dL_dh = "B, B"
-np = "B, T_"
+np = "B, T_k"
 [constants]
 print = ""
 [inputs]
-data = "T_"
+data = "T_k"
 [states]
 h = "B"
 [equations]

@@ -197,7 +197,7 @@ def test_it_is_written_as_it_was_said() -> None:
 
 
 def test_truncation_and_documents_leave_no_room() -> None:
-    with pytest.raises(OptionError, match=r"--checkpoint 4 --truncate 2: .*ask for one of them"):
+    with pytest.raises(OptionError, match=r"--checkpoint and --truncate 2: .*ask for one of them"):
         Options(checkpoint=4, truncate=2)
     with pytest.raises(ValueError, match="--checkpoint is not for the target text"):
         derive(model("linear")).to_code("text", checkpoint=True)
