@@ -29,7 +29,7 @@ from symbptt.expr.nodes import (
 from symbptt.expr.shape import ShapeError, described, shape_text
 from symbptt.expr.walk import visit
 from symbptt.model.functions import LOSSES, VECTOR_FUNCTIONS, slopes
-from symbptt.model.notation import RESERVED, SIGNS, Name, called, change, split
+from symbptt.model.notation import RESERVED, SIGNS, Name, called, change, in_one_word, split
 from symbptt.model.parts import Equation, LossTerm, ModelError, Parts, initial_name
 
 STATABLE = (MatrixSymbol, At, Plus, Times, Hadamard, Apply, Scale, Multiple, Transpose, Zero, Ones, Identity, Block)
@@ -146,7 +146,7 @@ def _printed_apart(model: Parts) -> None:
     for number, term in enumerate(model.losses):
         _short([term.weight], "loss", str(number))
         shown = called(term.loss.name)
-        other = losses.setdefault("_".join((shown.base, *shown.subscripts)).casefold(), term.loss.name)
+        other = losses.setdefault(in_one_word(term.loss.name), term.loss.name)
         if other != term.loss.name:
             raise ModelError(f"the loss {term.loss.name} prints like the loss {other}; call it by another name", "loss",
                              str(number))

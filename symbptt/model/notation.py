@@ -56,6 +56,12 @@ def called(function: str) -> Name:
     return split(PRINTED.get(function, function))
 
 
+def in_one_word(function: str) -> str:
+    """What two functions or losses must not share: how they are called in print, in one case and without a break."""
+    shown = called(function)
+    return "".join((shown.base, *shown.subscripts)).casefold()
+
+
 RESERVED = {called(name): name for name in (
     "tanh", "sigmoid", "relu", "softplus", "exp", "sin", "cos", "leaky_relu", "elu", "silu", "softsign", "hard_tanh",
     "softmax", "log_softmax", "squared_error", "softmax_cross_entropy")}

@@ -16,7 +16,7 @@ from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.index import Index, IndexVar
 from symbptt.expr.nodes import ONE, At, Identity, Loss, Multiple, Node, Ones, Scale, Tangent, Times
-from symbptt.model.notation import RESERVED, SIGNS, Name, called, change, split
+from symbptt.model.notation import RESERVED, SIGNS, Name, called, change, in_one_word, split
 from symbptt.proof.statement import Proof
 
 CLOCK = (Name("t"), Name("T"))
@@ -36,7 +36,7 @@ def alike(statements: Iterable[Basic]) -> str | None:
         if isinstance(e, Str):
             shown = called(e.name)
             spoken[shown] = e.name
-            other = functions.setdefault("".join((shown.base, *shown.subscripts)).casefold(), e.name)
+            other = functions.setdefault(in_one_word(e.name), e.name)
             if shown in SIGNS or RESERVED.get(shown, e.name) != e.name or other != e.name:
                 return f"the function or loss {e.name} prints like another, or like a sign"
         elif isinstance(e, Loss) and len(set(e.args)) < len(e.args):

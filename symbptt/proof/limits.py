@@ -19,9 +19,7 @@ from symbptt.proof.statement import Proof
 STEPS = 100_000
 """The most steps of a proof."""
 DEFINITIONS = 2_000
-"""The most definitions of a proof."""
-DEFINED = 2_000
-"""The most definitions of a file, any two of which are compared."""
+"""The most definitions of a proof, and of a file; any two of them are compared."""
 WORK = 1_000_000_000
 """The most nodes in all theorems of a file, words of ring steps, searches of entailments and pairs of definitions
 together; the kernel takes minutes for so many."""

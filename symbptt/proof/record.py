@@ -20,7 +20,7 @@ from symbptt.proof.alike import alike, stated
 from symbptt.proof.axioms import AXIOMS, Refused
 from symbptt.proof.entries import RecordError, Rows, Table, clipped, shown, whole, words_of
 from symbptt.proof.kernel import INFERENCE, admit, check
-from symbptt.proof.limits import DEFINED, check_cost
+from symbptt.proof.limits import DEFINITIONS, check_cost
 from symbptt.proof.plainly import about
 from symbptt.proof.statement import Definition, Proof, Step, Theorem
 
@@ -136,8 +136,8 @@ def read(text: str) -> tuple[str, tuple[tuple[str, Proof], ...]]:
     name = words_of(record["model"], "model", LONGEST)
     rows = Rows(_items(record["nodes"], "nodes"))
     listed = _items(record["definitions"], "definitions")
-    if len(listed) > DEFINED:
-        raise RecordError("definitions", f"there are {len(listed):,}; at most {DEFINED:,} are compared")
+    if len(listed) > DEFINITIONS:
+        raise RecordError("definitions", f"there are {len(listed):,}; at most {DEFINITIONS:,} are compared")
     definitions = [_definition(d, rows, f"definitions[{k}]") for k, d in enumerate(listed)]
     found, spent = [], 0
     for k, theorem in enumerate(_items(record["theorems"], "theorems")):
