@@ -64,7 +64,7 @@ class Draft:
             if members and self.chance(70):
                 return str(self.pick(*members))
             return self.parameter(size) if self.chance(40) else self.product(size, 0)
-        kinds = ["product", "product", "sum", "hadamard", "function", "number", "scalar", "slice", "member"]
+        kinds = ["product", "product", "sum", "hadamard", "function", "number", "scalar", "slice", "member", "gated"]
         kind = self.pick(*kinds)
         if kind == "product" or (kind == "member" and not members):
             return self.product(size, depth)
@@ -83,7 +83,24 @@ class Draft:
         if kind == "scalar":
             other = str(self.pick(*SIZES))
             return f"dot({self.column(other, depth - 1)}, {self.column(other, 0)}) * ({self.column(size, depth - 1)})"
+        if kind == "gated":
+            return self.gated(size)
         return self.sliced(size, depth)
+
+    def gated(self, size: str) -> str:
+        """Entry by entry: inputs, a row of a state or a gate of inputs alone, times what comes from an earlier step."""
+        inputs = [name for name, has in self.inputs.items() if has == size]
+        state, other = self.pick(*self.states.items())
+        within = self.product_of(size, str(other), f"{state}[t-1]")
+        reading, has = self.pick(*self.inputs.items())
+        gate = f"sigmoid({self.product_of(size, str(has), str(reading))})"
+        row = f"{self.parameter(f'1, {other}')} @ {state}[t-1]"
+        forms = [f"{gate} * ({within})", f"(1 - {row}) * tanh({within})", f"sigmoid({row}) * ({within})"]
+        return f"({self.pick(*forms, *(f'{name} * ({within})' for name in inputs))})"
+
+    def product_of(self, size: str, other: str, column: str) -> str:
+        """A matrix of parameters times a column."""
+        return f"{self.parameter(f'{size}, {other}')} @ {column}"
 
     def numbered(self, size: str, depth: int) -> str:
         """With numbers and constants."""

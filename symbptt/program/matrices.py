@@ -125,7 +125,8 @@ class Matrices(Letters):
 
     def matrix_word(self, word: Word, whole: Matrix) -> Array:
         """A word that is a matrix."""
-        segments, scalars = word.segments, [self.rows(s) for s in word.scalars]
+        segments, scalars = word.segments, [self.rows(s) for s in word.scalars if constant(s) is None]
+        number = prod((c for c in map(constant, word.scalars) if c is not None), start=word.number)
         if not segments:
             body: Array = call("identity", Dimension(whole.shape[0]))
         elif len(segments) > 1:
@@ -134,7 +135,7 @@ class Matrices(Letters):
         else:
             body = self._product(segments[0])
         spread: list[Array] = [call("as a column", s) for s in scalars]
-        return scaled(self.number(word.number), multiply([*spread, body]))
+        return scaled(self.number(number), multiply([*spread, body]))
 
     def _product(self, factors: tuple[Matrix, ...]) -> Array:
         """Factors of one word, none of them of size 1."""

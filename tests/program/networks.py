@@ -268,4 +268,6 @@ term = "l(o, y)"
         equations='o = "W_qh @ (h + rows)"'),
     "gated-by-inputs-before": model("gated-by-inputs-before", "sigmoid(h[t-1] * (W_hx @ x[t-1]) + V @ y[t-1])",
                                     parameters='V = "h, 1"'),
+    "share-times-a-function": model(
+        "share-times-a-function", "(1 - u @ h[t-1]) * tanh(W_hh @ h[t-1]) + W_hx @ x", parameters='u = "1, h"'),
 }
