@@ -169,6 +169,12 @@ class Writer:
         power = self.math(self.symbols.power("10", str(int(log10(number)))))
         return self.language.sentences["power_of_ten"].format(number=power)
 
+    def bound(self, v: AtLeast) -> str:
+        """A bound of times; what the last step bounds stands first, as t ≤ T."""
+        left, right = self.print.index(v.left), self.print.index(v.right)
+        last = T in dict(v.left.terms) and v.right.terms
+        return f"{right} {self.symbols.at_most} {left}" if last else f"{left} {self.symbols.at_least} {right}"
+
     def times(self, v: When) -> str:
         """The range of t."""
         low, high, s = self.print.index(v.lo), self.print.index(v.hi), self.symbols
@@ -354,7 +360,7 @@ VALUES: dict[type[object], Callable[[Writer, Any], str]] = {
     When: lambda w, v: w.math(w.times(v)),
     Before: lambda w, v: w.math(f"{w.print.index(index(t))} < {w.print.index(v.end)}"),
     Steps: lambda w, v: w.math(f"{w.print.index(index(T))} {w.symbols.equal} {v.steps}"),
-    AtLeast: lambda w, v: w.math(f"{w.print.index(v.left)} {w.symbols.at_least} {w.print.index(v.right)}"),
+    AtLeast: lambda w, v: w.math(w.bound(v)),
     Ref: lambda w, v: w.form.ref.format(v.label),
     Span: lambda w, v: w.language.sentences["span"].format(first=w.value(Ref(v.first)), last=w.value(Ref(v.last))),
     Heading: lambda w, v: w.heading(v),

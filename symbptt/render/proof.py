@@ -13,7 +13,7 @@ from itertools import groupby
 
 from symbptt.bptt.stated import stated as equations
 from symbptt.expr.index import Index, T, index, t
-from symbptt.expr.nodes import Block, Matrix, Maximum, Plus, Sum, Times, Transpose, Zero
+from symbptt.expr.nodes import Adjoint, Block, Matrix, Maximum, Plus, Sum, Times, Transpose, Zero
 from symbptt.expr.walk import visit
 from symbptt.model.spec import Model
 from symbptt.proof.account import Argument, Chain, Cited, Divided, Inductive, Link, ProvedStatement, Reason, Told
@@ -129,7 +129,8 @@ class _Pages:
     def group(self, steps: int | None, proved: Iterable[ProvedStatement]) -> None:
         """The definitions and statements of theorems for one T, or for every T."""
         found = told(proved)
-        fresh = dict.fromkeys(d for q in found for d in q.definitions if d not in self._definitions)
+        used = dict.fromkeys(d for q in found for d in q.definitions if d not in self._definitions)
+        fresh = sorted(used, key=lambda d: type(d.left) is not Adjoint)  # then what they are compared with
         if fresh:
             title = say("proofs_given") if steps is None else say("proofs_given_steps", steps=Steps(steps))
             self._definitions.update({d: self._label() for d in fresh})

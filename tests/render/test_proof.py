@@ -184,6 +184,21 @@ def test_letters_are_introduced_and_directions_span() -> None:
         assert text.count(said) == 1
 
 
+@pytest.mark.parametrize("name", ["linear", "gru"])
+def test_gradients_are_defined_before_what_they_are_compared_with(name: str) -> None:
+    given = targets.proofs("m", {None: proved(name)}, "text").partition("GIVEN")[2].partition("LEMMA")[0]
+    kinds = ["∂L" in left for left in re.findall(r"^  \(\d+\) +(.+?) =", given, re.M)]
+    assert set(kinds) == {True, False}
+    assert kinds == sorted(kinds, reverse=True)
+
+
+def test_a_time_is_said_to_be_at_most_the_last_step() -> None:
+    text = targets.proofs("m", {None: proved("linear")}, "text")
+    assert "Where t ≤ T:" in text
+    assert "Where t ≥ T+1:" in text
+    assert "T ≥ t" not in text
+
+
 def test_constants_that_are_not_zero_are_named() -> None:
     gamma = Symbol("gamma")
     left = Scale(gamma, Scale(1 / gamma, A))

@@ -317,7 +317,8 @@ def _compared(T: int) -> bool:
     if T == 23:
         _, grads = jax.jit(lambda params, data: value_and_grad(params, data, loss["l"]))(params, data)
         good &= _all_there("dL/d{}", wanted, grads)
-        return good & _agree("slope of L along one direction", *_along(wanted, params, data, loss, grads))
+        good &= _agree("slope of L along one direction", *_along(wanted, params, data, loss, grads))
+        return good
     states, plain = jax.jit(forward)(params, data), jax.jit(unrolled)(params, data)
     for name, stack in plain.items():
         good &= _agree(name, states.get(name), stack)
