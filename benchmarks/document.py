@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cases import TOLERANCES
-from benchmarks.contestants import LIMITS
+from benchmarks.contestants import KEPT, LIMITS
 
 SECTIONS = """\
 ## What is measured
@@ -68,6 +68,18 @@ the longest row with B = 1, over T, in {dtype} with {threads}; what stands outsi
 {rows}
 
 {others}
+"""
+SHARES = """\
+## Where the time of the numpy program goes
+
+Milliseconds of one call in {dtype} with {threads}, at the sizes of several samples: by a clock behind every statement
+of the functions that go forward and backward, the mean of {least} calls with buffers kept. What is no product is
+functions, products of entries, sums and views; outside are the loss and the reading of what is given. The limit, which
+is the products alone, and the time without clocks stand beside.
+
+| model | T, B, d, h, q | {kinds} | limit | without clocks |
+| --- | --- | {rule} ---: | ---: |
+{rows}
 """
 LIMIT = "limit"
 COLORS = ("#0072b2", "#56b4e9", "#009e73", "#cc79a7", "#999999", "#e69f00", "#d55e00", "#000000")
@@ -163,6 +175,24 @@ def steps(found: dict[str, Any]) -> str:
                         rows="\n".join(rows), others=chunked if others else "").rstrip() + "\n"
 
 
+def shares(found: dict[str, Any]) -> str:
+    """The section on kinds of statements; empty without a row of several samples."""
+    several = [c for c in found["cases"] if c["size"]["B"] > 1 and "profile" in c]
+    if not several:
+        return ""
+    dtype, threads = min(c["dtype"] for c in several), min(c["threads"] for c in several)
+    rows = []
+    for c in several:
+        if (c["dtype"], c["threads"]) == (dtype, threads):
+            times = spread(c)
+            beside = [number(times[name][1]) if name in times else "–" for name in (LIMIT, "numpy" + KEPT)]
+            rows.append(" | ".join(["", c["model"], size(c), *map(number, c["profile"].values()), *beside, ""]).strip())
+    kinds = several[0]["profile"]
+    return SHARES.format(dtype=dtype, threads="one thread" if threads == 1 else f"{threads} threads",
+                         least=found["least"], kinds=" | ".join(kinds), rule="---: | " * len(kinds),
+                         rows="\n".join(rows))
+
+
 def text(found: dict[str, Any], plot: str | None) -> str:
     """The document; `plot` is the file of the plot."""
     cases = found["cases"]
@@ -185,7 +215,7 @@ def text(found: dict[str, Any], plot: str | None) -> str:
             some = [case for case in cases if (case["model"], case["dtype"]) == (model, dtype)]
             if some:
                 parts.append(f"{dtype}, milliseconds:\n\n{table(some)}\n")
-    parts += filter(None, [steps(found)])
+    parts += filter(None, [shares(found), steps(found)])
     return "\n".join(parts)
 
 

@@ -21,6 +21,8 @@ import numpy as np
 from benchmarks.cases import SIZES, TOLERANCES, Case, Differs, compare, draw
 from benchmarks.contestants import Contestant, bridge, has, limits, our, peers
 from benchmarks.limit import flops
+from benchmarks.statements import profile
+from symbptt import derive
 
 QUIET = 4e-4
 """Seconds of processor time in 2 ms of sleep below which no thread of the process is at work."""
@@ -174,12 +176,16 @@ def work(order: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         for model in order["models"]:
             contestants = [*(c for target in order["targets"] for c in our(model, target, Path(folder))), *peers(model)]
+            code = derive(model).to_code("numpy")
             for label in order["sizes"]:
                 case = draw(model, SIZES[label])
                 errors = checked(case, contestants, order["dtypes"])
                 found["errors"].append({"model": model, "size": vars(case.size), "errors": errors})
                 for dtype in order["dtypes"]:
                     found["cases"].append(measured(case, contestants, dtype, order))
+                    if "numpy" in order["targets"]:
+                        found["cases"][-1]["profile"] = profile(f"{model}_{label}_{dtype}", code, case.to(dtype),
+                                                                Path(folder), order["least"])
                     middle = {name: float(np.median(times)) for name, times in found["cases"][-1]["ms"].items()}
                     print(f"{model:16} {label:6} {dtype} " + "; ".join(f"{k} {v:.3g}" for k, v in middle.items()),
                           flush=True)

@@ -14,8 +14,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import contestants, document, loops, measure, programs
-from benchmarks.cases import MODELS, SIZES, TOLERANCES, Case, Differs, Prepare, Result, Size, compare, draw
+from benchmarks import contestants, document, loops, measure, programs, statements
+from benchmarks.cases import (
+    MODELS,
+    SIZES,
+    TOLERANCES,
+    Case,
+    Differs,
+    Prepare,
+    Result,
+    Size,
+    compare,
+    draw,
+    half_squared_error,
+)
 from benchmarks.contestants import LAYERS, bridge, our
 from benchmarks.limit import flops, multiplication, products
 from benchmarks.steps import counted
@@ -167,7 +179,7 @@ def figures() -> dict[str, Any]:
     """A small record, as --json writes it."""
     def case(threads: int, size: Size, dtype: str) -> dict[str, Any]:
         return {"model": "lstm", "size": vars(size), "dtype": dtype, "threads": threads, "ours": ["numpy"],
-                "flops": flops("lstm", size), "ms": {
+                "profile": {"products": 1.5, "outside": 0.25}, "flops": flops("lstm", size), "ms": {
                     "numpy": [2.0, 2.1, 1.9], "torch.nn.LSTM": [1.0, 1.0, 1.0],
                     "limit, gates stacked": [0.5, 0.5, 0.5], "limit, gate by gate": [0.6, 0.6, 0.6]}}
     return {"machine": {"processor": "A processor", "cores": 2, "system": "Linux", "architecture": "x86_64"},
@@ -192,6 +204,7 @@ def test_the_document_is_written_from_figures(tmp_path: Path) -> None:
     assert "jax is not installed, so its columns are left out" in text
     assert "NumPy's BLAS is a BLAS 1" in text
     assert "2e-15 in float64" in text
+    assert "| lstm | 6, 3, 4, 5, 2 | 1.5 | 0.25 | 0.5 | – |" in text
     # 2 ms are 2 µs for each of 1000 steps, 0.4 µs for each of 5 calls and views
     assert "| lstm | 3 | 2 | 2 | 0.4 |" in text
 
@@ -215,6 +228,65 @@ def elsewhere():
     calls, views = counted(derive("elman").to_code("numpy")) or (0, 0)
     assert calls == 6
     assert views <= 6
+
+
+CODE = """
+def value_and_grad(params, data, loss, buffers):
+    take = data["take"]
+    take(40)
+    _forward(take)
+    _recur(take)
+    return take(2), {}
+def _forward(take):
+    take(3 @ take)
+    for t in range(4):
+        if t > 2:
+            np.dot(take(100), 1)
+        else:
+            take(7)
+    take(0.5)
+def _recur(take):
+    for steps in range(2):
+        take(1000)
+"""
+
+
+class Take:
+    """A hand that sets the clock forward, by some milliseconds."""
+
+    now = 0.0
+
+    def __call__(self, ms: float) -> float:
+        self.now += ms / 1e3
+        return 0.0
+
+    def __rmatmul__(self, ms: float) -> float:
+        return ms
+
+
+def test_clocks_tell_what_statements_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    take = Take()
+    monkeypatch.setattr(statements, "time", SimpleNamespace(perf_counter=lambda: take.now))
+    case = Case("m", SMALL, {}, {"take": take})
+    code = "from types import SimpleNamespace\nnp = SimpleNamespace(dot=lambda a, b: None)\n" + CODE
+    spent = statements.profile("taking", code, case, tmp_path, 3)
+    assert list(map(round, spent.values())) == [100, 21 + 2000, 3, 0, 42]
+    assert spent["the rest of all steps"] == pytest.approx(0.5)
+
+
+def test_clocks_change_no_result(tmp_path: Path) -> None:
+    for model in ("linear", "lstm"):
+        case = draw(model, SMALL)
+        code = derive(model).to_code("numpy")
+        plain, timed = (contestants.imported(f"{model}_{k}", c, tmp_path)
+                        for k, c in enumerate((code, statements.clocked(code))))
+        timed.__dict__["_clock"] = statements.Clock()
+        right, found = (m.value_and_grad(case.params, case.data, half_squared_error) for m in (plain, timed))
+        assert right[0] == found[0]
+        assert all(np.array_equal(right[1][name], found[1][name]) for name in right[1])
+        products, other, *_ = timed.__dict__["_clock"].spent
+        assert products > 0
+        assert other > 0
 
 
 def test_the_plot_is_the_same_every_time(tmp_path: Path) -> None:
