@@ -31,9 +31,6 @@ DTYPE: tuple[Edit, ...] = (
     ("_read", "if floating else np.dtype(float)\n",
      "if floating else np.dtype(float)\n    dtype = dtype if DTYPE is None else np.dtype(DTYPE)\n"),
     ("_read", "array.astype(dtype, copy=False)", 'array.astype(dtype, casting="same_kind", copy=False)'),
-    ("_evaluated", "values, found = np.asarray(values), tuple(map(np.asarray, gradients))",
-     "kind = np.result_type(*(arguments[position].dtype for position in carrying))\n"
-     "    values, found = np.asarray(values, kind), tuple(np.asarray(gradient, kind) for gradient in gradients)"),
 )
 FUNCTIONAL_DTYPE: tuple[Edit, ...] = (
     ("_read", "dtype = _dtype(given)", "dtype = _dtype(given) if DTYPE is None else DTYPE"),

@@ -89,9 +89,11 @@ class Bodies:
 
     def _read(self, name: str, back: bool, later: int = 0) -> Read:
         stack: Array = Entry(STATES if name in self.model.defined else GIVEN, name)
+        earlier = self._earlier(name) if back else ()
         if name in {v.name for v in self.model.targets}:
-            stack = call("in one dtype", stack)
-        return Read(Name(self.names.own(name)), stack, self._earlier(name) if back else (), later)
+            # Those before the first step too: whole numbers of few bits would overflow in what equations make of them.
+            stack, earlier = call("in one dtype", stack), tuple(call("in one dtype", value) for value in earlier)
+        return Read(Name(self.names.own(name)), stack, earlier, later)
 
     def read_used(self, body: object, later: dict[str, int] | None = None) -> list[Statement]:
         """The families that a body reads, from what is given and from the states."""

@@ -41,7 +41,7 @@ def _in_segments(
     def ahead(begin: Any, part: Any) -> tuple[Any, Any]:
         window = {**given, **part, **begin}
         _, states = _segment(params, window, size, buffers)
-        return _reached(window, states), begin
+        return {name: value.astype(begin[name].dtype) for name, value in _reached(window, states).items()}, begin
 
     def back(carry: Any, given_now: Any) -> tuple[Any, Any]:
         L, total, later = carry
@@ -52,7 +52,9 @@ def _in_segments(
         total = {name: summed + grads[name] for name, summed in total.items()}
         return (L + value, total, later), {name: grads[name] for name in steps if name in grads}
 
-    begin: Any = {name: given[name] for name in EARLIER}
+    # A scan hands on one dtype, also of targets that are whole numbers behind values that are none.
+    begin: Any = {name: given[name].astype(jnp.result_type(given[name], given.get(family, given[name])))
+                  for name, (family, _) in EARLIER.items()}
     begins: Any = {}
     if whole:
         begin, begins = jax.lax.scan(ahead, begin, parts)

@@ -259,16 +259,27 @@ def _evaluated(
     """The values of a loss, (T, B, 1), and its gradients with respect to the arguments at the positions `carrying`.
 
     A loss that returns its values alone is differentiated by torch.
+
+    Raises:
+        ValueError: it wrote to its arguments, which are the states that the backward pass reads, and data; or its
+            values depend on none of them.
     """
+    with torch.inference_mode(False):
+        arguments = tuple(a.clone() if a.is_inference() else a for a in arguments)
+    versions = [a._version for a in arguments]
     result = loss[name](*arguments)
     if not isinstance(result, Tensor):
         values, found = _returned(name, result, arguments, carrying)
     else:
-        with torch.enable_grad():
+        with torch.inference_mode(False), torch.enable_grad():
             leaves = [a.detach().requires_grad_() if k in carrying else a for k, a in enumerate(arguments)]
             total = loss[name](*leaves).sum()
-            found = torch.autograd.grad(total, [leaves[k] for k in carrying])
+            if not total.requires_grad:
+                raise ValueError(f"the loss {name} gave values that torch cannot differentiate; return gradients too")
+            found = torch.autograd.grad(total, [leaves[k] for k in carrying], materialize_grads=True)
         values = result
+    if versions != [a._version for a in arguments]:
+        raise ValueError(f"the loss {name} wrote to its arguments; work on copies")
     _require_shapes(name, values, found, arguments, carrying)
     dtypes = [arguments[position].dtype for position in carrying]
     values = values.to(dtypes[0])
