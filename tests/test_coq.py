@@ -590,6 +590,35 @@ def test_coq_accepts_the_certificate(name: str, named: Callable[[str], Model]) -
     assert len(axioms["gradient"]) <= len(checker.CLASSICAL)
 
 
+WITHIN = """name = "within"
+[sizes]
+h = "hidden"
+[parameters]
+E = "h, h"
+F = "h, h"
+[inputs]
+x = "h"
+[targets]
+y = "h"
+[states]
+h = "h"
+[equations]
+h = "{}"
+[[loss]]
+term = "l(h, y)"
+"""
+
+
+@needs_coq
+@pytest.mark.slow
+@pytest.mark.parametrize("equation", [
+    "tanh((E * F) @ h[t-1] + E @ x)", "tanh((E.T * F) @ h[t-1] - E @ h[t-2] / 3)",
+    "(2 * E * F) @ tanh(h[t-1]) + (E * F).T @ x - F @ x"])
+def test_coq_accepts_a_weight_within_an_elementwise_product_and_beside_it(equation: str) -> None:
+    verdict = check(certificate(derived(loads(WITHIN.format(equation)))))
+    assert verdict.accepted, verdict.reason
+
+
 @needs_coq
 @pytest.mark.slow
 def test_coq_accepts_hostile_names() -> None:

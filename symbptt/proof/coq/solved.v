@@ -124,6 +124,16 @@ Lemma merge_scale (R : ringType) m n (r : seq nat) k (a : 'M[R]_(m, n)) F :
   a = \sum_(i <- r) F i -> k *: a = \sum_(i <- r) k *: F i.
 Proof. by move=> ->; rewrite scaler_sumr. Qed.
 
+(* elementwise products of sums as sums, on the right side alone *)
+Lemma hadm_sumr (R : comRingType) m n (r : seq nat) (a : 'M[R]_(m, n)) F :
+  hadm a (\sum_(i <- r) F i) = \sum_(i <- r) hadm a (F i).
+Proof. by apply: (big_morph (hadm a)) => [u v|]; [exact: hadmDr | exact: hadm0r]. Qed.
+Ltac bare_sums := lazymatch goal with |- _ = ?R => lazymatch R with context [@hadm _ _ _ _ ?A] => lazymatch A with
+  context [@BigOp.bigop _ nat _ _ _] =>
+    progress rewrite ![in RHS](mulmx_suml, mulmx_sumr, trmx_sum, hadm_sumr, mulmxN, mulNmx, linearN, hadmNr,
+                               mulmxDl, mulmxDr, linearD, hadmDr)
+  end end end.
+
 (* the sums over the range r in e, and the rest of e *)
 Ltac sums_over r e := lazymatch e with
   | @GRing.add ?V ?x ?y => let a := sums_over r x in let b := sums_over r y in constr:(@GRing.add V a b)
@@ -173,7 +183,9 @@ Ltac by_ranges close := cbv beta; match goal with
       let S := eval cbv beta in (\sum_(i <- r) F i) in
       lazymatch eval pattern S in L with ?E _ =>
         let a := sums_over r R in let x := sums_else r R in
-        apply: (@one_range _ _ r E F a x R); [cbv beta; mxring | mxring | same_range close | by_ranges close]
+        first [
+          apply: (@one_range _ _ r E F a x R); [cbv beta; mxring | mxring | same_range close | by_ranges close]
+        | bare_sums; by_ranges close ]
       end
     end
   | |- _ => first [close | rewrite ?(subnS, subn0); close | same_power close | powers; close]
