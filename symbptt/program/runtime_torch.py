@@ -273,15 +273,18 @@ def _evaluated(
     else:
         with torch.inference_mode(False), torch.enable_grad():
             leaves = [a.detach().requires_grad_() if k in carrying else a for k, a in enumerate(arguments)]
-            total = loss[name](*leaves).sum()
-            if not total.requires_grad:
+            # These values and not those before: a loss that draws numbers has the gradients of one draw.
+            values = loss[name](*leaves)
+            if not values.requires_grad:
                 raise ValueError(f"the loss {name} gave values that torch cannot differentiate; return gradients too")
-            found = torch.autograd.grad(total, [leaves[k] for k in carrying], materialize_grads=True)
-        values = result
+            found = torch.autograd.grad(values.sum(), [leaves[k] for k in carrying], materialize_grads=True)
+        values = values.detach()
     if versions != [a._version for a in arguments]:
         raise ValueError(f"the loss {name} wrote to its arguments; work on copies")
     _require_shapes(name, values, found, arguments, carrying)
     dtypes = [arguments[position].dtype for position in carrying]
+    if any(array.is_complex() for array in (values, *found)):
+        raise TypeError(f"the loss {name} gave complex numbers; expected {dtypes[0]}")
     values = values.to(dtypes[0])
     found = tuple(gradient.to(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
     return values[..., None], found

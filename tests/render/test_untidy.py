@@ -10,6 +10,7 @@ if not os.environ.get("SYMBPTT_CI"):
     pytest.importorskip("torch")
     pytest.importorskip("jax")
 
+import jax.numpy as jnp
 import torch
 
 from symbptt.derive import derive
@@ -17,7 +18,7 @@ from symbptt.model.read import loads
 from symbptt.program.options import Options
 from symbptt.render.targets import render
 from tests.render.faces import JaxFace, TorchFace
-from tests.render.test_numpy_program import imported
+from tests.render.test_numpy_program import error, imported
 
 OPEN = """
 name = "open"
@@ -131,6 +132,36 @@ def test_torch_differentiates_a_loss_that_reads_a_part_of_its_arguments(tmp_path
         assert all(torch.equal(grads[name], right[1][name]) for name in grads)
     with pytest.raises(ValueError, match="the loss l gave values that torch cannot differentiate"):
         made.value_and_grad(params, data, lambda h, a, y: (h.detach() * y).sum(-1))
+
+
+@pytest.mark.parametrize("target", ["torch", "jax"])
+def test_value_and_gradient_are_of_one_draw(target: str, tmp_path) -> None:
+    made = module(OPEN, target, Options(), tmp_path).made
+    library, to = (torch, torch.from_numpy) if target == "torch" else (jnp, jnp.asarray)
+    params, data = ({k: to(a) for k, a in part.items()} for part in arrays(made))
+    scales = iter(range(1, 100))
+    # The values are linear in h, so that they tell their scale.
+    L, grads = made.value_and_grad(params, data, lambda h, y: next(scales) * h.sum(-1) + 0 * y.sum(-1))
+    scale = float(L) / float(made.forward(params, data)["h"].sum())
+    assert scale == pytest.approx(round(scale), rel=1e-4)
+    _, right = made.value_and_grad(params, data, lambda h, y: (scale * h.sum(-1) + 0 * y.sum(-1),
+                                                               scale * library.ones_like(h)))
+    assert all(error(np.asarray(grads[name]), np.asarray(right[name])) < 1e-4 for name in grads)
+
+
+@pytest.mark.parametrize("target", ["torch", "jax"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_complex_numbers_of_a_loss_are_refused(target: str, place: int, tmp_path) -> None:
+    made = module(OPEN, target, Options(), tmp_path)
+
+    def loss(h, y):
+        result = [(h * h).sum(-1) / 2, h + 0 * y]
+        result[place] = result[place] + 0j
+        return tuple(result)
+
+    with pytest.raises(TypeError, match=r"the loss l gave complex numbers; expected (torch\.)?float\d\d"):
+        made.made.value_and_grad(*({k: (torch.from_numpy if target == "torch" else jnp.asarray)(a)
+                                    for k, a in part.items()} for part in arrays(made)), loss)
 
 
 @pytest.mark.parametrize("options", [Options(), Options(checkpoint=2), Options(truncate=2)])

@@ -582,15 +582,18 @@ def _evaluated(
     if not isinstance(result, Array):
         values, found = _returned(name, result, arguments, carrying)
     else:
-        values = result
-
-        def total(*moved: Array) -> Array:
+        # The values of the same call: a loss that draws numbers has the gradients of one draw.
+        def total(*moved: Array) -> tuple[Array, Array]:
             by_place = dict(zip(carrying, moved, strict=True))
-            return jnp.sum(loss[name](*(by_place.get(k, a) for k, a in enumerate(arguments))))
+            values = loss[name](*(by_place.get(k, a) for k, a in enumerate(arguments)))
+            return jnp.sum(values), values
 
-        found = jax.grad(total, argnums=tuple(range(len(carrying))))(*(arguments[k] for k in carrying))
+        slopes = jax.grad(total, argnums=tuple(range(len(carrying))), has_aux=True)
+        found, values = slopes(*(arguments[k] for k in carrying))
     _require_shapes(name, values, found, arguments, carrying)
     dtypes = [arguments[position].dtype for position in carrying]
+    if any(map(jnp.iscomplexobj, (values, *found))):
+        raise TypeError(f"the loss {name} gave complex numbers; expected {dtypes[0]}")
     values = values.astype(dtypes[0])
     found = tuple(gradient.astype(dtype) for gradient, dtype in zip(found, dtypes, strict=True))
     return values[..., None], found

@@ -509,12 +509,29 @@ def _require_numbers(group: str, name: str, given: Any, array: Array) -> None:
 def _evaluated(
     loss: Mapping[str, Loss], name: str, arguments: tuple[Array, ...], carrying: tuple[int, ...]
 ) -> tuple[Array, tuple[Array, ...]]:
-    """The values of a loss, (T, B, 1), and its gradients with respect to the arguments at the positions `carrying`."""
+    """The values of a loss, (T, B, 1), and its gradients with respect to the arguments at the positions `carrying`.
+
+    The loss may read its arguments and not write to them: they are the states that the backward pass reads, and data.
+    """
+    arguments = tuple(map(_read_only, arguments))
     result = loss[name](*arguments)
     values, gradients = _returned(name, result, arguments, carrying)
     values, found = np.asarray(values), tuple(map(np.asarray, gradients))
     _require_shapes(name, values, found, arguments, carrying)
+    dtype = np.result_type(*(arguments[position].dtype for position in carrying))
+    for array in (values, *found):
+        if not np.can_cast(array.dtype, dtype, "same_kind"):
+            raise TypeError(f"the loss {name} gave numbers of dtype {array.dtype}; expected {dtype}")
+    # What is added to them later would be rounded to theirs.
+    values, found = values.astype(dtype, copy=False), tuple(g.astype(dtype, copy=False) for g in found)
     return values[..., None], found
+
+
+def _read_only(array: Array) -> Array:
+    """A view that nothing can be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _by_time(stack: Array, *earlier: Array, later: int = 0) -> Steps:
