@@ -9,7 +9,6 @@ from sympy import MatrixSymbol
 from sympy.matrices.expressions.matexpr import MatrixExpr
 
 from symbptt.expr.build import loss, stacked, times
-from symbptt.expr.index import index, t
 from symbptt.expr.nodes import At, Matrix
 from symbptt.expr.shape import described
 from symbptt.model.functions import CALLABLE, LOSSES
@@ -160,8 +159,6 @@ def _argument(reading: Reading, node: ast.expr) -> At:
     if not isinstance(value, At):
         raise reading.error(node, f"{reading.excerpt(node)} is not a family such as o or y; "
                                   "give the expression a name by an equation")
-    if value.time != index(t) and value.family.name in reading.scope.defined:
-        raise reading.error(node, f"the loss reads {value}; a loss reads what the model computes at t only")
     return value
 
 

@@ -177,6 +177,9 @@ def _member(reading: Reading, node: ast.Subscript) -> Value:
         raise reading.error(node.value, f"only a name has a time, v[t-k], and rows are taken by two bounds, "
                                         f"v[t-k][a:b]; {reading.excerpt(node)} is neither")
     name, lag, scope = node.value.id, _lag(reading, node), reading.scope
+    if lag and name in scope.defined and reading.language is LOSS:
+        raise reading.error(node, f"the loss reads {reading.excerpt(node)}; a loss reads what the model computes at t "
+                                  "only")
     if lag and name in scope.defined and name not in scope.reaching:
         raise reading.error(node, f"{reading.excerpt(node)} reaches back, but {name} stands in none of [states], "
                                   f"[inputs] and [targets]; add {name} to [states]")

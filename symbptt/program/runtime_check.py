@@ -132,6 +132,16 @@ def _unchanged(before: list[dict[str, Array]], *groups: Mapping[str, Any]) -> bo
     return not changed
 
 
+def _spoil(buffers: Mapping[Any, Any]) -> None:
+    """Leave no number in work arrays: what a call reads of them before it writes it shows."""
+    for kept in buffers.values():
+        if isinstance(kept, dict):
+            _spoil(kept)
+        else:
+            for array in kept[1]:
+                array.fill(np.nan)
+
+
 def _mask(T: int, B: int) -> Array:
     """A mask with zeros and ones; the first step counts for every sample of two."""
     return np.asarray((np.arange(T)[:, None] + np.arange(B)) % 3 != 2, dtype=float)[..., None]

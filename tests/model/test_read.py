@@ -364,6 +364,7 @@ FAULTS = {
     "loss of an expression": (edited('"l(o, y)"', '"l(«2*o, y)"'), "2*o is not a family|by an equation"),
     "loss of a parameter": (edited('"l(o, y)"', '"l(o, «W_hh)"'), "W_hh is not a family"),
     "loss of the past": (edited('"l(o, y)"', '"l(«h[t-1], y)"'), "the loss reads h[t-1]"),
+    "loss of the past of no state": (edited('"l(o, y)"', '"l(«o[t-1], y)"'), "the loss reads o[t-1]"),
     "loss of data": (edited('"l(o, y)"', '"«l(x, y)"'), "reads nothing that an equation defines"),
     "named arguments": (edited('"l(o, y)"', '"l(**«o)"'), "arguments have no names"),
     "starred argument": (edited('"l(o, y)"', '"l(«*o)"'), "is not known here"),

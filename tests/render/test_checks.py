@@ -105,15 +105,21 @@ def test_a_wrong_window_is_found(target: str, old: str, new: str, passes) -> Non
 
 @pytest.mark.parametrize(("old", "new"), [
     ('    h[0] = given["h_0"]\n',
-     '    if "seen" not in (buffers or {}):\n        h[0] = given["h_0"]\n    (buffers or {})["seen"] = (1, 1)\n'),
+     '    if "seen" not in (buffers or {}):\n        h[0] = given["h_0"]\n    (buffers or {})["seen"] = (1, [])\n'),
     ('dL_dx = np.empty((T, B, size["d"]), dtype)',
      'dL_dx, = _arrays(buffers, "dx", dtype, dL_dx=(T, B, size["d"]))'),
     ("W_hh_T = np.ascontiguousarray(W_hh.T)",
      'W_hh_T = np.ascontiguousarray(W_hh.T)\n    if buffers is not None:\n'
-     '        W_hh_T, _ = buffers.setdefault("W_hh_T", (W_hh_T, 0))'),
+     '        W_hh_T, _ = buffers.setdefault("W_hh_T", (W_hh_T, []))'),
 ], ids=["the start of the call before", "a result in them", "a weight of the call before"])
 def test_a_fault_in_kept_buffers_is_found(old: str, new: str, passes) -> None:
     assert not passes(planted(text("library elman", "numpy"), old, new))
+
+
+@pytest.mark.parametrize("line", ["    dL_dc[T :] = 0\n", "    delta_i_f_o_g[T :] = 0\n", "    i_f_o[T :] = 0\n"])
+def test_zeros_behind_the_last_step_that_are_not_written_are_found(line: str, passes) -> None:
+    """Some are multiplied by zeros, so that only what is no number shows through."""
+    assert not passes(planted(text("library lstm", "numpy"), line, ""))
 
 
 @pytest.mark.parametrize(("name", "old", "new"), [
