@@ -15,12 +15,13 @@ def _words(text: str) -> frozenset[str]:
 
 
 KEYWORDS = _words("""
-    Axiom Check Definition End Export Fixpoint Goal Import Lemma Let Ltac Module Notation Parameter Print
-    Proof Prop Qed Record SProp Section Set Theorem Type Variable Variables apply as at by case cofix congr do
-    done elim else end exact exists exists2 first fix for forall fun have if in is last let match mod move of
-    over pattern pose return rewrite set simpl split suff then try under unlock using where with wlog
+    Axiom Check CoFixpoint Definition End Export Fixpoint Goal Import Lemma Let Ltac Module Notation Parameter Print
+    Proof Prop Qed Record SProp Section Set SsrSyntax_is_Imported Theorem Type Variable Variables apply as at by
+    case cofix congr do done elim else end exact exists exists2 first fix for forall fun have if in is last let
+    lib match mod move of over pattern pose return rewrite set simpl split suff then try under unlock using where
+    with wlog
 """)
-"""The words of the language and of its tactics."""
+"""The words of the language, of its tactics and of the plugins that mathcomp loads."""
 
 OURS = _words("""
     Adjoint Backward Certificate Closed Formal Forward Given None O Point R Real S Some State T Tangents Ts Tt
@@ -45,22 +46,37 @@ LIBRARY = _words("""
 """)
 """The names of the libraries that a certificate's text or scripts may read."""
 
+LEMMAS = _words("""
+    False_ind add_both addrA all_times andP at_lag0 at_lag1 at_lagS0 at_lagSS at_lag_map balance closed_constant
+    closed_constant_rev closed_sum closed_sum_rev closed_varying closed_varying_rev col_mx0 congr1 conj dotmDl dotmNl
+    dotm_suml eq_big_nat eqxx esym isT last_term leqW leq_trans leqnn ltn0Sn ltnW ltn_eqF ltn_ind mul0mx mulfV
+    mulmx0 mulmxA mulmxDr mulr0n mulr_sumr nat_of_bool notF oppr0 pnatr_eq0 proj1 proj2 pullB pullD pullM
+    pullN pullP scaler0 shift_sum sum_add sum_apart sum_apart_and sum_at_last sum_eq sum_opp sum_window
+    tangent_line trmx0 unpush
+""")
+"""The lemmas that its scripts cite, but for pull_…, which `MADE` keeps free."""
 
-MADE = re.compile(r"(e|g|past|run)_")
-"""How names begin that are made from those of families: what a model calls so is called otherwise."""
+
+MADE = re.compile(r"((rec_|end_)?[eg]|past|run|pull)_")
+"""How names begin that are made from those of families or are lemmas of the library: what a model calls so is called
+otherwise.
+"""
+
+GIVEN = ("variable", "scalar", "loss")
+"""The kinds of things that a model names itself."""
 
 
 class Names:
     """A name for each thing, by a key; the first to ask gets the name that it wants, later ones one with primes."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = {*KEYWORDS, *OURS, *LIBRARY, *RESERVED, *taken}
+        self._taken = {*KEYWORDS, *OURS, *LIBRARY, *LEMMAS, *RESERVED, *taken}
         self._given: dict[tuple[str, ...], str] = {}
 
     def __call__(self, *key: str, wanted: str) -> str:
         """The name of `key`: `wanted`, with as many primes as keep it apart from all others."""
         if key not in self._given:
-            name = f"{wanted}'" if key[0] == "variable" and MADE.match(wanted) else wanted
+            name = f"{wanted}'" if key[0] in GIVEN and MADE.match(wanted) else wanted
             while name in self._taken or EXTENSION.fullmatch(name) or (name == BOUND and key[0] != "index"):
                 name += "'"
             self._taken.add(name)

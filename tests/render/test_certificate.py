@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -12,11 +14,14 @@ from symbptt.expr import nodes
 from symbptt.expr.index import Index, IndexVar, T, t
 from symbptt.expr.nodes import NODES, At, Norm
 from symbptt.model.functions import FUNCTIONS, VECTOR_FUNCTIONS
-from symbptt.model.read import loads
+from symbptt.model.read import loads, source_text
 from symbptt.model.spec import Model
+from symbptt.proof import checker
 from symbptt.proof.evaluation import Astray
 from symbptt.proof.guard import guard
 from symbptt.proof.reading import NotRead, read
+from symbptt.proof.skeleton import SLOPES
+from symbptt.proof.vernacular import sentences
 from symbptt.render.certificate import certificate
 from symbptt.render.certificate_math import PRINTERS, NotCovered, Printer, Vocabulary, nat
 from symbptt.render.certificate_names import EXTENSIONS, KEYWORDS, Names
@@ -106,6 +111,38 @@ QUICK = {"linear", "elman", "second-order", "masked-mean", "computed-start"}
 def test_the_statement_of_hostile_names_is_the_models() -> None:
     model = loads(HOSTILE)
     guard(model, certificate(derived(model)))
+
+
+def test_a_model_may_use_every_name_that_a_script_cites(model: Model) -> None:
+    """In front of its scripts a certificate gives the model's names their meaning, and would hide a lemma."""
+    if model.name in QUICK:
+        words = {w for s in sentences(certificate(derived(model))) for w in s.words}
+        library = "".join(path.read_text(encoding="utf-8") for path in checker.sources())
+        cited = words & {*re.findall(r"(?m)^(?:Lemma|Theorem|Definition|Fixpoint) ([\w']+)", library)} - SLOPES
+        assert cited
+        assert not {w for w in cited if Names()("variable", w, wanted=w) == w}
+
+
+TAKEN = {"W_hx": "lib", "W_hh": "rec_g_h", "W_qh": "mulmxA", "y": "CoFixpoint", "x": "esym", "o": "leq_trans"}
+
+
+def called_otherwise(text: str) -> str:
+    """A model with names that mean something to Coq, or that certificates make of those of families."""
+    for old, new in TAKEN.items():
+        text = re.sub(rf"\b{old}\b", new, text)
+    return text
+
+
+def test_names_that_mean_something_to_coq_are_free_for_models() -> None:
+    model = loads(called_otherwise(source_text("linear")))
+    guard(model, certificate(derived(model)))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not on the PATH")
+def test_coq_accepts_them() -> None:
+    found = checker.check(certificate(derived(loads(called_otherwise(source_text("linear"))))))
+    assert found.accepted, found.reason
 
 
 LIES = {
