@@ -91,15 +91,19 @@ def write_all(files: dict[Path, str]) -> None:
         for temporary, whole in staged:
             os.replace(temporary, whole)
     except (OSError, RuntimeError) as error:
-        for temporary, _ in staged:
-            temporary.unlink(missing_ok=True)
         number = error.errno if isinstance(error, OSError) and error.errno else errno.ELOOP
         raise OSError(number, os.strerror(number), str(place)) from error
+    finally:  # whatever ends it, a signal among it
+        for temporary, _ in staged:
+            temporary.unlink(missing_ok=True)
 
 
 def _staged(whole: Path, text: str) -> Path:
     """The text in a temporary file beside its place, with the permissions that the place has or would get."""
-    whole.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        whole.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
     handle, temporary = tempfile.mkstemp(dir=whole.parent, prefix=f".{whole.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
