@@ -92,6 +92,10 @@ def check_loss_name(name: str) -> str:
     return check_name(name)
 
 
+TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+"""What characters do that turn the direction of the text after them, so that a document would show other formulas."""
+
+
 def check_line(text: str) -> str:
     """The text, if it is one line for people to read.
 
@@ -99,7 +103,7 @@ def check_line(text: str) -> str:
         ModelError: it holds a line break or another control character.
     """
     for offset, character in enumerate(_text(text)):
-        if unicodedata.category(character) in ("Cc", "Zl", "Zp"):
+        if unicodedata.category(character) in ("Cc", "Zl", "Zp") or unicodedata.bidirectional(character) in TURNING:
             raise ModelError("one line of text without control characters belongs here", offset=offset)
     return text
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-PYTHON = re.compile(r"(?:[\w.<>]+\(\) |zip\(\) argument)|has no attribute|object is not|to unpack|index out of range|"
+PYTHON = re.compile(r"(?:[\w.<>]+\(\) |zip\(\) argument)|has no attribute|object (?:is not|cannot)|to unpack|"
+                    r"index out of range|indices must be|not supported between|can only concat|^bad operand|"
                     r"^unsupported operand|^unhashable|recursion depth|^pop from")
 """Messages of Python itself, which speak of its own functions and classes."""
 

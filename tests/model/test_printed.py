@@ -99,8 +99,10 @@ def test_a_loss_reads_data_that_carry_a_gradient_at_t_only() -> None:
 
 
 def test_descriptions_are_one_line() -> None:
-    with pytest.raises(InputError, match="control characters"):
-        loads(changed('h = "hidden"', 'h = "a\\u0007b"'))
+    for character in ("\\u0007", "\\u202e", "\\u2066"):  # the last two turn the direction of what follows
+        with pytest.raises(InputError, match="control characters"):
+            loads(changed('h = "hidden"', f'h = "a{character}b"'))
+    assert loads(changed('h = "hidden"', 'h = "א‍"'))
 
 
 def test_the_library_loads() -> None:

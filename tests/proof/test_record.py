@@ -658,3 +658,11 @@ def test_what_the_steps_divide_by_is_told() -> None:
     assert excluded_zeros(found.proof) == [Symbol("c", real=True)]
     assert targets.theorem(found) == "A = 0    if c A = 0, c ≠ 0"
     assert not any(excluded_zeros(q.proof) for q in theorems("linear"))
+
+
+def test_no_refusal_speaks_of_lists_of_python(data: dict[str, Any]) -> None:
+    theorem, step = next((q, s) for q in data["theorems"] for s in q["steps"] if s["rule"] == "congruence")
+    step["args"][1][0] = None
+    with pytest.raises(Refused, match=r"\(congruence\): these are not the premises and arguments") as refusal:
+        replayed(data)
+    assert theorem["key"] in str(refusal.value)
