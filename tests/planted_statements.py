@@ -250,6 +250,8 @@ SENTENCES = {
     "a way back": ("Reset Initial.", "no certificate needs"),
     "a failure that is expected": ("Fail Lemma bad : False.", "no certificate needs"),
     "a tactic that does not check": ("Lemma bad : True.\nProof.\nexact_no_check I.\nQed.", "exact_no_check"),
+    "processes of its own": ("Lemma bad : True.\nProof.\npar: exact I.\nQed.", "tactic"),
+    "processes behind a bullet": ("Lemma bad : True.\nProof.\n- par : exact I.\nQed.", "tactic"),
     "a command in a proof": ("Lemma bad : True.\nProof.\nSet Warnings.\nexact I.\nQed.", "tactic"),
     "a command behind a bullet": ("Lemma bad : True.\nProof.\n- Notation du := id.\nexact I.\nQed.", "tactic"),
     "a command behind a bullet of two": ("Lemma bad : True.\nProof.\n-- Notation du := id.\nexact I.\nQed.", "tactic"),

@@ -44,9 +44,9 @@ PRINT = re.compile(r"Print Assumptions [A-Za-z][\w']*")
 QUOTATION = re.compile(r"(?<![\w'])(?!ltac:\()[\w']+:[({\[]")
 """What a plugin of Coq reads by a lexer of its own, in which comments and full stops are none."""
 BLANK = " \t\r\n"
-START = re.compile(r"(?:(?:[-+*]+\s+|\d+:\s*)*[a-z_(]|\[\s(?![^]]*\]\s*:))")
+START = re.compile(r"(?:(?:[-+*]+\s+|\d+:\s*)*(?!par\s*:)[a-z_(]|\[\s(?![^]]*\]\s*:))")
 """How a sentence of a proof begins: behind bullets, which are sentences of their own to Coq, and numbers of goals as
-well. Commands begin with capital letters."""
+well. Commands begin with capital letters; processes of its own, which `par:` begins, outlive the time that Coq has."""
 
 
 class NotAllowed(ValueError):

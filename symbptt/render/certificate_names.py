@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from symbptt.proof.grammar import EXTENSION, EXTENSIONS, RESERVED
+from symbptt.proof.vernacular import NEVER
 
 __all__ = ["EXTENSIONS", "KEYWORDS", "Names", "offset_tangent", "past_tangent", "tangent"]
 
@@ -70,7 +71,7 @@ class Names:
     """A name for each thing, by a key; the first to ask gets the name that it wants, later ones one with primes."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = {*KEYWORDS, *OURS, *LIBRARY, *LEMMAS, *RESERVED, *taken}
+        self._taken = {*KEYWORDS, *NEVER, *OURS, *LIBRARY, *LEMMAS, *RESERVED, *taken}
         self._given: dict[tuple[str, ...], str] = {}
 
     def __call__(self, *key: str, wanted: str) -> str:

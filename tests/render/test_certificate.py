@@ -21,7 +21,7 @@ from symbptt.proof.evaluation import Astray
 from symbptt.proof.guard import guard
 from symbptt.proof.reading import NotRead, read
 from symbptt.proof.skeleton import SLOPES
-from symbptt.proof.vernacular import sentences
+from symbptt.proof.vernacular import NEVER, sentences
 from symbptt.render.certificate import certificate
 from symbptt.render.certificate_math import PRINTERS, NotCovered, Printer, Vocabulary, nat
 from symbptt.render.certificate_names import EXTENSIONS, KEYWORDS, Names
@@ -136,6 +136,14 @@ def called_otherwise(text: str) -> str:
 def test_names_that_mean_something_to_coq_are_free_for_models() -> None:
     model = loads(called_otherwise(source_text("linear")))
     guard(model, certificate(derived(model)))
+
+
+def test_words_that_no_certificate_holds_are_free_for_models() -> None:
+    for word in sorted(NEVER):
+        if word.isidentifier():
+            model = loads(re.sub(r"\bW_hh\b", word, source_text("linear")))
+            assert model.parameters[1].name == word
+            guard(model, certificate(derived(model)))
 
 
 @pytest.mark.slow
