@@ -78,9 +78,9 @@ def test_a_proof_is_told_however_deep_it_is() -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_equations_within_one_step(tmp_path: Path) -> None:
+def test_dozens_of_equations_within_one_step(tmp_path: Path) -> None:
     file = tmp_path / "chained.toml"
-    file.write_text(chained(100), encoding="utf-8")
+    file.write_text(chained(40), encoding="utf-8")
     for arguments in (["derive"], ["prove"], ["emit"], ["emit", "--target", "torch"]):
         run = CliRunner().invoke(main, [*arguments, str(file)])
         assert run.exit_code == 0, run.output

@@ -641,7 +641,7 @@ def test_fuzz_reading_and_writing_expressions():
 @pytest.mark.parametrize("kind", GENERATORS)
 def test_fuzz_at_length(kind):
     generate, cases = GENERATORS[kind]
-    assert_decided(fuzz(generate, 15 * cases, 11))
+    assert_decided(fuzz(generate, 7 * cases, 11))
 
 
 # Lies: an unsound or position-bound rule must show up in the fuzz ------------------------------------------

@@ -86,6 +86,10 @@ class JaxFace(TorchFace):
         super().__init__(made)
         self.jit = jax.jit if jit else lambda f: f
 
+    def check(self) -> Any:
+        with hardly_optimised():
+            return self.made.check()
+
     def value_and_grad(self, params: Any, data: Any, loss: Any = None) -> Any:
         losses = self.losses(loss)
         with double():

@@ -33,6 +33,9 @@ HONEST = {"cancelled": CANCELLED,
           "target": TARGET, "subtracted": SUBTRACTED, "two subtracted": TWO_SUBTRACTED, "gated": GATED, "input": INPUT,
           "last": LAST, "named": NAMED}
 
+PROVED = [name for name in HONEST if name not in ("subtracted", "named")]
+"""Those of which Coq has to be asked: what is subtracted twice is subtracted once, and names are names to it."""
+
 LIES = {
     "a target before the first step that moves": (TARGET, "fixed (y_past k)", "line (y_past k) (y_past k)", "tgpast_y"),
     "another target before the first step": (TARGET, "(T%:R^-1) y y_past", "(T%:R^-1) y y", "tgpast_y"),
@@ -69,7 +72,7 @@ def test_a_lie_is_refused(lie: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", HONEST.values(), ids=HONEST)
+@pytest.mark.parametrize("text", [HONEST[name] for name in PROVED], ids=PROVED)
 def test_coq_proves_it(text: str) -> None:
     verdict = checked(certificate(derive(loads(text))))
     assert verdict.accepted, verdict.reason

@@ -54,7 +54,8 @@ def test_everything_agrees_with_the_equations_as_written(library: str, name: str
     agrees(name, Asked(program(name, library, ALL), ALL, model(name)))
 
 
-@pytest.mark.parametrize(("library", "name"), each(SOME))
+@pytest.mark.parametrize(("library", "name"), [
+    case for k, case in enumerate(each(SOME)) if case.values[0] == "torch" or k % 3 == 0])  # each takes long to compile
 def test_a_module_checks_itself(library: str, name: str, program) -> None:
     assert program(name, library, ALL).check()
 

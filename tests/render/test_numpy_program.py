@@ -215,9 +215,8 @@ def test_every_fifth_lie_is_found(name: str, program, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("name", ["linear", "constants", *slow(
-    "lag-two", "library gru", "library jordan", "file masked_sum", "file regularised", "file packed_lstm",
-    "file computed_start", "file scalar_gate", "file last_and_mean", "two-states-varying", "rank-one",
-    "output-sees-all")])
+    "lag-two", "library gru", "file masked_sum", "file regularised", "file computed_start", "file scalar_gate",
+    "file last_and_mean", "rank-one")])
 def test_a_planted_lie_is_found(name: str, program, capsys: pytest.CaptureFixture[str]) -> None:
     planted = lies(text(name))
     assert len(planted) > 25
@@ -466,7 +465,8 @@ def test_the_stamp_names_its_maker() -> None:
     assert "Edit the model, not this file." in " ".join(text("linear").split())
 
 
-@pytest.mark.parametrize("names", [MODELS[::7], pytest.param(MODELS, marks=pytest.mark.slow)], ids=["some", "all"])
+@pytest.mark.parametrize(
+    "names", [MODELS[::7], pytest.param(MODELS[1::3], marks=pytest.mark.slow)], ids=["some", "many"])
 def test_modules_pass_ruff_and_mypy_as_they_stand(names: list[str], tmp_path: Path) -> None:
     for name in names:
         (tmp_path / f"{re.sub(r'[^a-z0-9]', '_', name)}.py").write_text(text(name), encoding="utf-8")
@@ -475,7 +475,7 @@ def test_modules_pass_ruff_and_mypy_as_they_stand(names: list[str], tmp_path: Pa
         "line-length = 120\n[lint]\nextend-select = ['E', 'W', 'I', 'B', 'UP', 'SIM']\n", encoding="utf-8")
     for tool, *arguments in (("ruff", "check", "--isolated", "--line-length", "120"),
                              ("ruff", "check", "--config", str(clean), "--no-cache"),
-                             ("mypy", "--config-file=", f"--cache-dir={tmp_path / 'cache'}")):
+                             ("mypy", "--config-file=", f"--cache-dir={tmp_path.parent / 'mypy'}")):
         if importlib.util.find_spec(tool) is None:
             pytest.skip(f"{tool} is not installed")
         done = subprocess.run([sys.executable, "-m", tool, *arguments, str(tmp_path)], capture_output=True, text=True)

@@ -44,9 +44,9 @@ COMBINED = [Options(**{name: CHANGES[name] for name in names}) for names in iter
 ALL = COMBINED[-1]
 SINGLE = [o for o in COMBINED if len(o.given) == 1]
 CASES = [*((name, ALL) for name in SOME), *((name, o) for name in SOME[::4] for o in SINGLE),
-         *(pytest.param(name, o, marks=pytest.mark.slow) for k, name in enumerate(MODELS[::2])
+         *(pytest.param(name, o, marks=pytest.mark.slow) for k, name in enumerate(MODELS[::3])
            for o in [COMBINED[k % len(COMBINED)]] if o != ALL or name not in SOME)]
-"""Models and options: all options at once for some models, single ones for few; in slow tests every second model
+"""Models and options: all options at once for some models, single ones for few; in slow tests every third model
 with one of the combinations.
 """
 
@@ -111,8 +111,8 @@ def test_a_module_checks_itself(name: str, target: str, options: Options, progra
 
 
 @pytest.mark.parametrize(("names", "given"), [
-    (SOME[::4], [ALL]), pytest.param(MODELS[::4], [ALL], marks=pytest.mark.slow),
-    pytest.param(SOME[::3], COMBINED, marks=pytest.mark.slow)], ids=["some", "many", "combined"])
+    (SOME[::4], [ALL]), pytest.param(MODELS[::7], [ALL], marks=pytest.mark.slow),
+    pytest.param(SOME[::4], COMBINED, marks=pytest.mark.slow)], ids=["some", "many", "combined"])
 def test_modules_pass_ruff_and_mypy_as_they_stand(names: list[str], given: list[Options], tmp_path: Path) -> None:
     for k, (name, target, options) in enumerate(itertools.product(names, FOLLOWED, given)):
         (tmp_path / f"m{k}.py").write_text(text(name, target, options), encoding="utf-8")
@@ -125,7 +125,7 @@ def pass_ruff_and_mypy(place: Path) -> None:
         "line-length = 120\n[lint]\nextend-select = ['E', 'W', 'I', 'B', 'UP', 'SIM']\n", encoding="utf-8")
     for tool, *arguments in (("ruff", "check", "--isolated", "--line-length", "120"),
                              ("ruff", "check", "--config", str(clean), "--no-cache"),
-                             ("mypy", "--strict", "--config-file=", f"--cache-dir={place / 'cache'}")):
+                             ("mypy", "--strict", "--config-file=", f"--cache-dir={place.parent / 'mypy'}")):
         if importlib.util.find_spec(tool) is None:
             pytest.skip(f"{tool} is not installed")
         done = subprocess.run([sys.executable, "-m", tool, *arguments, str(place)], capture_output=True, text=True)

@@ -151,7 +151,7 @@ OTHERS = ["library lstm", "library jordan", "lag-three-only", "file regularised"
 
 @pytest.mark.parametrize("target", FOLLOWED)
 @pytest.mark.parametrize("uses", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", [*LINEAR, *slow(*OTHERS)])
+@pytest.mark.parametrize("name", [*LINEAR, *slow(*OTHERS[::2])])
 def test_gradients_of_parameters_are_what_the_derivation_keeps(name: str, uses: int, target: str, program) -> None:  # noqa: F811
     steps = 5
     network, right = Network(model(name), steps), kept(name, uses, steps)
@@ -213,7 +213,7 @@ ALL = {"layout": "BTD", "weights": "right", "dtype": "float64"}
 @pytest.mark.parametrize("others", [{}, ALL], ids=str)
 @pytest.mark.parametrize("target", FOLLOWED)
 @pytest.mark.parametrize("name", [
-    *LINEAR[:3], "file regularised", "static-everywhere", *slow(*LINEAR[3::2], *OTHERS[::2])])
+    *LINEAR[:3], "file regularised", "static-everywhere", *slow(*OTHERS[::3])])
 def test_a_module_checks_itself(name: str, target: str, others: dict, program,  # noqa: F811
                                 capsys: pytest.CaptureFixture[str]) -> None:
     module = program(name, target, Options(truncate=3, **others))
