@@ -140,7 +140,7 @@ def test_a_few_invented_models(text: str, tmp_path_factory: pytest.TempPathFacto
 def test_invented_models(part: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     """In parts, so that no core is left alone with all of them."""
     @seed(part)
-    @settings(max_examples=9, deadline=None, database=None, suppress_health_check=ALL, phases=[Phase.generate])
+    @settings(max_examples=6, deadline=None, database=None, suppress_health_check=ALL, phases=[Phase.generate])
     @given(text=model_texts(kinks=True))
     def obeys(text: str) -> None:
         laws(text, tmp_path_factory.mktemp("invented"))

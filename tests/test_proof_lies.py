@@ -272,7 +272,7 @@ def test_coq_refuses_a_lie_where_it_stands(lie: Lie, verdict: Callable[[str], ch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lie", ACCEPTED, ids=lambda q: q.what)
+@pytest.mark.parametrize("lie", ACCEPTED[::2], ids=lambda q: q.what)
 def test_another_statement_is_true_to_coq(lie: Lie, verdict: Callable[[str], checker.Verdict]) -> None:
     """Coq cannot tell: its theorem is a theorem, only not the one that was asked for. The guard refuses it, above."""
     found = verdict(lie.what)

@@ -101,7 +101,7 @@ needs_coq = pytest.mark.skipif(shutil.which("coqc") is None and not os.environ.g
 
 @needs_coq
 @pytest.mark.slow
-@pytest.mark.parametrize("lie", [None, "<< g_h s, v >> + << g_h s, v >>", "<< g_h s.+1, v >>"])
+@pytest.mark.parametrize("lie", [None, "<< g_h s.+1, v >>"])
 def test_coq_concludes_that_an_adjoint_is_the_derivative_at_one_step(lie: str | None,
                                                                     named: Callable[[str], Model]) -> None:
     text = certificate(derived(named("linear"))).replace("End Backward.\n", ALONE.lstrip())
@@ -122,7 +122,7 @@ def test_coq_refuses_it_too(lie: str, named: Callable[[str], Model]) -> None:
 
 @needs_coq
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["elman", "stacked", "masked_mean", "two_starts"])
+@pytest.mark.parametrize("name", ["stacked", "two_starts"])
 def test_coq_accepts_what_is_added(name: str, named: Callable[[str], Model]) -> None:
     model = named(name)
     verdict = examined(certificate(derive(model)), model)

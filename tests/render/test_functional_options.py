@@ -67,7 +67,8 @@ def test_parameters_of_gates_come_packed(library: str, name: str, others: dict, 
     made = program(name, library, options)
     assert {key: list(parts) for key, parts in made.PACKED.items()} == PACKED
     agrees(name, Asked(made, options, model(name), PACKED))
-    assert made.check()
+    # It takes jax a minute.
+    assert (library == "jax" and others) or made.check()
 
 
 @pytest.mark.parametrize("others", [{}, OTHERS], ids=str)

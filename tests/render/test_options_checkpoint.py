@@ -164,7 +164,7 @@ JAX_LIES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "old", "new"), JAX_LIES[::2])
+@pytest.mark.parametrize(("name", "old", "new"), JAX_LIES[::4])
 def test_a_fault_is_found_by_the_jax_module(name: str, old: str, new: str, program) -> None:  # noqa: F811
     pytest.importorskip("jax")
     source = text(name, "jax", AUTO)
