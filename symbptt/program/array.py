@@ -172,7 +172,10 @@ def matmul(left: Array, right: Array) -> Array:
 
 
 def turn(body: Array) -> Array:
-    """The transpose of a matrix, pushed down to what a product or a sum is made of."""
+    """The transpose of a matrix, pushed down to what a product is made of.
+
+    It stays outside a sum, in which one row may stand for as many as there are samples.
+    """
     match body:
         case Turned():
             return body.body
@@ -180,8 +183,6 @@ def turn(body: Array) -> Array:
             return body
         case MatMul():
             return MatMul(tuple(map(turn, reversed(body.args))))
-        case Add():
-            return Add(tuple(map(turn, body.args)))
         case Negative():
             return Negative(turn(body.body))
         case Divide():

@@ -43,9 +43,12 @@ COMBINED = [Options(**{name: CHANGES[name] for name in names}) for names in iter
     itertools.combinations(CHANGES, k) for k in range(1, len(CHANGES) + 1))]
 ALL = COMBINED[-1]
 SINGLE = [o for o in COMBINED if len(o.given) == 1]
-CASES = [*((name, ALL) for name in SOME), *((name, o) for name in SOME[::4] for o in SINGLE),
+ONE_ROW = "as-many-as-rows"
+"""A model with a sum of rows of samples and of one row for all of them, which is transposed as a whole."""
+
+CASES = [(ONE_ROW, ALL), *((name, ALL) for name in SOME), *((name, o) for name in SOME[::4] for o in SINGLE),
          *(pytest.param(name, o, marks=pytest.mark.slow) for k, name in enumerate(MODELS[::3])
-           for o in [COMBINED[k % len(COMBINED)]] if o != ALL or name not in SOME)]
+           for o in [COMBINED[k % len(COMBINED)]] if o != ALL or name not in [ONE_ROW, *SOME])]
 """Models and options: all options at once for some models, single ones for few; in slow tests every third model
 with one of the combinations.
 """
