@@ -114,7 +114,7 @@ def test_torch_finds_a_fault_in_any_line(name: str, folder: Path, capsys: pytest
 
 # A fault is compiled like any other module, in seconds.
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "every"), [("linear", 12), ("file regularised", 24)])
+@pytest.mark.parametrize(("name", "every"), [("linear", 12), ("file regularised", 16)])
 def test_jax_finds_a_fault_in_any_line(name: str, every: int, folder: Path,
                                        capsys: pytest.CaptureFixture[str]) -> None:
     planted = dict(list(faults(text("jax", name)).items())[::every])
