@@ -78,7 +78,7 @@ functions, products of entries, sums and views; outside are the loss and the rea
 is the products alone, and the time without clocks stand beside.
 
 | model | T, B, d, h, q | {kinds} | limit | without clocks |
-| --- | --- | {rule} ---: | ---: |
+| --- | --- | {rule}---: | ---: |
 {rows}
 """
 LIMIT = "limit"
