@@ -119,6 +119,11 @@ def cell(name: str, case: dict[str, Any]) -> str:
     return text + share
 
 
+def in_words(threads: int) -> str:
+    """One thread, or their number."""
+    return "one thread" if threads == 1 else f"{threads} threads"
+
+
 def size(case: dict[str, Any]) -> str:
     """T, B, d, h, q."""
     return ", ".join(map(str, case["size"].values()))
@@ -171,7 +176,7 @@ def steps(found: dict[str, Any]) -> str:
         rows.append(f"| {model} | {calls} | {views} | {number(each)} | {number(each / (calls + views))} |")
     others = [model for model in longest if model not in found["steps"]]
     chunked = f"What recurs linearly goes in chunks of time at this length and has no such loop: {', '.join(others)}."
-    return STEPS.format(dtype=dtype, threads="one thread" if threads == 1 else f"{threads} threads",
+    return STEPS.format(dtype=dtype, threads=in_words(threads),
                         rows="\n".join(rows), others=chunked if others else "").rstrip() + "\n"
 
 
@@ -188,7 +193,7 @@ def shares(found: dict[str, Any]) -> str:
             beside = [number(times[name][1]) if name in times else "–" for name in (LIMIT, "numpy" + KEPT)]
             rows.append(" | ".join(["", c["model"], size(c), *map(number, c["profile"].values()), *beside, ""]).strip())
     kinds = several[0]["profile"]
-    return SHARES.format(dtype=dtype, threads="one thread" if threads == 1 else f"{threads} threads",
+    return SHARES.format(dtype=dtype, threads=in_words(threads),
                          least=found["least"], kinds=" | ".join(kinds), rule="---: | " * len(kinds),
                          rows="\n".join(rows))
 

@@ -176,14 +176,14 @@ def work(order: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         for model in order["models"]:
             contestants = [*(c for target in order["targets"] for c in our(model, target, Path(folder))), *peers(model)]
-            code = derive(model).to_code("numpy")
+            code = derive(model).to_code("numpy") if "numpy" in order["targets"] else ""
             for label in order["sizes"]:
                 case = draw(model, SIZES[label])
                 errors = checked(case, contestants, order["dtypes"])
                 found["errors"].append({"model": model, "size": vars(case.size), "errors": errors})
                 for dtype in order["dtypes"]:
                     found["cases"].append(measured(case, contestants, dtype, order))
-                    if "numpy" in order["targets"]:
+                    if code:
                         found["cases"][-1]["profile"] = profile(f"{model}_{label}_{dtype}", code, case.to(dtype),
                                                                 Path(folder), order["least"])
                     middle = {name: float(np.median(times)) for name, times in found["cases"][-1]["ms"].items()}

@@ -38,8 +38,8 @@ class Clock:
 
 def multiplies(statement: ast.stmt) -> bool:
     """Whether a statement multiplies matrices."""
-    return any(isinstance(node, ast.MatMult) or (isinstance(node, ast.Call) and PRODUCTS.count(
-        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")))
+    return any(isinstance(node, ast.MatMult) or (
+        isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in PRODUCTS)
         for node in ast.walk(statement))
 
 

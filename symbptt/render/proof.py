@@ -130,7 +130,7 @@ class _Pages:
         """The definitions and statements of theorems for one T, or for every T."""
         found = told(proved)
         used = dict.fromkeys(d for q in found for d in q.definitions if d not in self._definitions)
-        fresh = sorted(used, key=lambda d: type(d.left) is not Adjoint)  # then what they are compared with
+        fresh = sorted(used, key=lambda d: type(d.left) is not Adjoint)  # gradients first
         if fresh:
             title = say("proofs_given") if steps is None else say("proofs_given_steps", steps=Steps(steps))
             self._definitions.update({d: self._label() for d in fresh})
